@@ -1,0 +1,2 @@
+//! The BPF programs.
+fn main() {}

@@ -1,0 +1,3 @@
+//! Pathwarden's library: see ARCHITECTURE.md for the map of its modules.
+
+pub mod fabric;

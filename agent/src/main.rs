@@ -1,0 +1,2 @@
+//! The pathwarden command.
+fn main() {}

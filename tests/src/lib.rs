@@ -1,0 +1,3 @@
+//! Lab scenarios and the vocabulary they are written in.
+
+pub mod lab;

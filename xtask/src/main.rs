@@ -1,0 +1,2 @@
+//! How this repository is worked on.
+fn main() {}
