@@ -1,0 +1,134 @@
+//! Legs: ANA, membership, and the moment an I/O finds one unusable.
+
+use aya_ebpf::{
+    helpers::bpf_get_current_pid_tgid,
+    macros::{kprobe, kretprobe, map},
+    maps::LruHashMap,
+    programs::{ProbeContext, RetProbeContext},
+};
+use pathwarden_ebpf::{
+    AnaBody, AnaPendingBody, Kind, LegBody, MAX_GROUP_NSIDS, bits, status,
+};
+
+use super::{
+    emit::record,
+    kernel::{copy, fill_controller, offset, read_u32, read_u64, try_read},
+};
+
+/// Legs whose addition has begun, by thread. Least recently used: a return that the kernel did not report leaves no
+/// entry behind for ever.
+#[map]
+static ADDING: LruHashMap<u64, u64> = LruHashMap::with_max_entries(256, 0);
+
+/// `int nvme_update_ana_state(ctrl, desc, data)`: once for each group of a log that was read. Its states are stored
+/// right after; an accessible one counts from [`set_live`] on.
+#[kprobe]
+pub fn update_ana_state(ctx: ProbeContext) -> u32 {
+    let pointer: u64 = ctx.arg(0).unwrap_or(0);
+    let group: u64 = ctx.arg(1).unwrap_or(0);
+    // struct nvme_ana_group_desc is the log page's wire format (NVM Express base specification, figure "ANA Group
+    // Descriptor"): group id, number of namespaces, change count, state, namespace ids.
+    let count: u32 = try_read(group, 4).unwrap_or(0);
+    if count == 0 {
+        return 0;
+    }
+    let held = if count > MAX_GROUP_NSIDS as u32 { MAX_GROUP_NSIDS as u32 } else { count };
+    record::<AnaBody>(Kind::Ana, |body| unsafe {
+        fill_controller(&raw mut (*body).controller, pointer);
+        (*body).group = read_u32(group, 0);
+        (*body).state = (try_read::<u8>(group, 16).unwrap_or(0) & 0x0f) as u32;
+        (*body).nsid_count = count;
+        (*body).nsids_held = held;
+        (*body).nsids = [0; MAX_GROUP_NSIDS];
+        copy((&raw mut (*body).nsids).cast(), group + 32, held * 4);
+    });
+    0
+}
+
+/// `void nvme_mpath_set_live(ns)`: the accessible state is stored and the leg's controller is live.
+#[kprobe]
+pub fn mpath_set_live(ctx: ProbeContext) -> u32 {
+    leg(Kind::LegLive, ctx.arg(0).unwrap_or(0));
+    0
+}
+
+/// `void nvme_failover_req(request)`: an I/O failed with a path error. Only the first ANA status of a leg is an event:
+/// it makes the kernel stop routing there. Later ones find the flag set.
+#[kprobe]
+pub fn failover_req(ctx: ProbeContext) -> u32 {
+    let request: u64 = ctx.arg(0).unwrap_or(0);
+    // nvme_request stands behind the request it belongs to (blk_mq_rq_to_pdu).
+    let pdu = request + offset::REQUEST_SIZE() as u64;
+    let code: u16 = try_read(pdu, offset::REQUEST_STATUS()).unwrap_or(0);
+    if !status::is_ana(code) {
+        return 0;
+    }
+    let queue = read_u64(request, offset::REQUEST_Q());
+    let ns = read_u64(queue, offset::QUEUE_QUEUEDATA());
+    let ctrl = read_u64(ns, offset::NS_CTRL());
+    let pending = read_u64(ns, offset::NS_FLAGS()) & (1 << bits::NS_ANA_PENDING) != 0;
+    if ns == 0 || pending || read_u64(ctrl, offset::CTRL_ANA_LOG_BUF()) == 0 {
+        return 0;
+    }
+    record::<AnaPendingBody>(Kind::AnaPending, |body| unsafe {
+        fill_leg(&raw mut (*body).leg, ns);
+        (*body).status = code as u32;
+        (*body).reserved = 0;
+    });
+    0
+}
+
+/// `void nvme_mpath_add_disk(ns, anagrpid)`, entry: remembers the leg for [`mpath_add_disk_return`].
+#[kprobe]
+pub fn mpath_add_disk(ctx: ProbeContext) -> u32 {
+    let ns: u64 = ctx.arg(0).unwrap_or(0);
+    // A full map is no loss: the leg is then found by the next audit.
+    let _ = ADDING.insert(&bpf_get_current_pid_tgid(), &ns, 0);
+    0
+}
+
+/// Its return: ANA state and flags of the new leg are what they will be.
+#[kretprobe]
+pub fn mpath_add_disk_return(_: RetProbeContext) -> u32 {
+    let thread = bpf_get_current_pid_tgid();
+    let Some(ns) = ADDING.get_ptr(&thread).map(|ns| unsafe { *ns }) else {
+        return 0;
+    };
+    let _ = ADDING.remove(&thread);
+    leg(Kind::LegAdded, ns);
+    0
+}
+
+/// `void nvme_ns_remove(ns)`, entry: the leg is about to become not ready and leave the head's list.
+#[kprobe]
+pub fn ns_remove(ctx: ProbeContext) -> u32 {
+    leg(Kind::LegRemoved, ctx.arg(0).unwrap_or(0));
+    0
+}
+
+/// One record with all of a leg's words.
+#[inline(always)]
+pub fn leg(kind: Kind, ns: u64) {
+    record::<LegBody>(kind, |body| unsafe { fill_leg(body, ns) });
+}
+
+#[inline(always)]
+unsafe fn fill_leg(body: *mut LegBody, ns: u64) {
+    let ctrl = read_u64(ns, offset::NS_CTRL());
+    let head = read_u64(ns, offset::NS_HEAD());
+    unsafe {
+        fill_controller(&raw mut (*body).controller, ctrl);
+        (*body).pointer = ns;
+        (*body).flags = read_u64(ns, offset::NS_FLAGS());
+        (*body).head_flags = read_u64(head, offset::HEAD_FLAGS());
+        (*body).uuid = [0; 16];
+        let ids = offset::HEAD_IDS() as u64 + offset::IDS_UUID() as u64;
+        copy((&raw mut (*body).uuid).cast(), head + ids, 16);
+        (*body).nsid = read_u32(head, offset::HEAD_NS_ID());
+        (*body).ana_state = read_u32(ns, offset::NS_ANA_STATE());
+        (*body).group = read_u32(ns, offset::NS_ANA_GRPID());
+        (*body).head_instance = read_u32(head, offset::HEAD_INSTANCE()) as i32;
+        (*body).has_ana = (read_u64(ctrl, offset::CTRL_ANA_LOG_BUF()) != 0) as u32;
+        (*body).reserved = 0;
+    }
+}

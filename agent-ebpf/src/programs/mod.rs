@@ -1,0 +1,23 @@
+//! The programs, one file a subject. Each runs on the control path only: none is attached to a function that a
+//! successful I/O passes.
+//!
+//! Rules they keep: read what is there now, at function entry, and say so with the boot clock; decide nothing but
+//! whether the call is an event at all (many calls are refused by the kernel); never block, never loop over I/O.
+
+mod connect;
+mod controller;
+mod emit;
+mod kernel;
+mod leg;
+mod snapshot;
+
+/// Helpers like `bpf_probe_read_kernel` are for GPL-compatible programs.
+#[unsafe(no_mangle)]
+#[unsafe(link_section = "license")]
+static LICENSE: [u8; 13] = *b"Dual MIT/GPL\0";
+
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo) -> ! {
+    // The verifier refuses a program that can get here.
+    loop {}
+}
