@@ -1,3 +1,5 @@
-//! Lab scenarios and the vocabulary they are written in.
+//! Lab scenarios, the vocabulary they are written in, and the lab guest's init.
 
+pub mod guest;
 pub mod lab;
+pub mod scenarios;

@@ -1,0 +1,149 @@
+//! The truth beside the agent: ftrace's own probes on the NVMe host driver, in a trace instance on the boot clock.
+//!
+//! Independent of the agent: no BPF, no type information, no kernel structure. An event carries only what the
+//! function was called with, and one wire structure (`nvme_ana_group_desc`, NVMe base specification, "Asymmetric
+//! Namespace Access" log page). Times have the microsecond that the trace prints. A trace that lost something is an error.
+
+mod event;
+mod window;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail, ensure};
+
+use super::attribute;
+use super::clock::BootNs;
+use super::host::Controller;
+use event::Event;
+pub use window::{BegunBy, TrueWindow};
+
+const TRACEFS: &str = "/sys/kernel/tracing";
+/// Name of the trace instance and of the group of events.
+const NAME: &str = "pathwarden_truth";
+/// Kilobytes a CPU: some ten thousand events.
+const BUFFER_KB: &str = "2048";
+
+/// The events: name, function and what is fetched at its entry.
+const EVENTS: [(&str, &str); 7] = [
+    (
+        "state",
+        "nvme_change_ctrl_state controller=$arg1:x64 new=$arg2:u32",
+    ),
+    ("kick", "nvme_kick_requeue_lists controller=$arg1:x64"),
+    (
+        "ana",
+        "nvme_update_ana_state controller=$arg1:x64 group=+0($arg2):u32 nsids=+4($arg2):u32 \
+         state=+16($arg2):u8",
+    ),
+    ("set_live", "nvme_mpath_set_live leg=$arg1:x64"),
+    ("failover", "nvme_failover_req request=$arg1:x64"),
+    ("connect", "nvmf_connect_admin_queue controller=$arg1:x64"),
+    ("uninit", "nvme_uninit_ctrl controller=$arg1:x64"),
+];
+
+/// A running trace.
+#[derive(Debug)]
+pub struct Truth {
+    tracefs: PathBuf,
+    instance: PathBuf,
+}
+
+impl Truth {
+    /// Starts tracing. Begin before the first connect: that is how controllers are told apart.
+    pub fn start() -> Result<Self> {
+        clear()?;
+        let tracefs = PathBuf::from(TRACEFS);
+        let instance = tracefs.join("instances").join(NAME);
+        let truth = Self { tracefs, instance };
+        for (event, fetch) in EVENTS {
+            let definition = format!("p:{NAME}/{event} {fetch}\n");
+            attribute::append(&truth.tracefs.join("kprobe_events"), &definition)?;
+        }
+        attribute::create_dir(&truth.instance)?;
+        attribute::write(&truth.instance.join("trace_clock"), "boot")?;
+        attribute::write(&truth.instance.join("buffer_size_kb"), BUFFER_KB)?;
+        attribute::write(
+            &truth.instance.join("events").join(NAME).join("enable"),
+            "1",
+        )?;
+        Ok(truth)
+    }
+
+    /// The window that began when `source` was made inaccessible at `flip` and ended when any leg came live by its ANA log.
+    pub fn cutover(&self, flip: BootNs, source: &Controller) -> Result<TrueWindow> {
+        let events = self.events()?;
+        let source = window::pointer_of(&events, source)?;
+        window::cutover(&events, flip, source).with_context(|| excerpt(&events, flip))
+    }
+
+    /// The window that began when `controller` left the live state after `mark` and ended when it was live again.
+    pub fn controller_loss(&self, mark: BootNs, controller: &Controller) -> Result<TrueWindow> {
+        let events = self.events()?;
+        let controller = window::pointer_of(&events, controller)?;
+        window::controller_loss(&events, mark, controller).with_context(|| excerpt(&events, mark))
+    }
+
+    fn events(&self) -> Result<Vec<Event>> {
+        let events = event::parse(&attribute::read(&self.instance.join("trace"))?)?;
+        for cpu in attribute::entries(&self.instance.join("per_cpu"))? {
+            let stats = attribute::read(&cpu.join("stats"))?;
+            let lost = event::lost(&stats);
+            ensure!(
+                lost == 0,
+                "the trace lost {lost} events on {}",
+                attribute::name(&cpu)
+            );
+        }
+        let profile = attribute::read(&self.tracefs.join("kprobe_profile"))?;
+        if let Some(missed) = event::missed(&profile, EVENTS.map(|(event, _)| event)) {
+            bail!("the trace missed calls: {missed}");
+        }
+        Ok(events)
+    }
+}
+
+impl Drop for Truth {
+    fn drop(&mut self) {
+        if let Err(error) = clear() {
+            eprintln!("truth: {error:#}");
+        }
+    }
+}
+
+/// Removes the instance and the events, left over or not.
+pub fn clear() -> Result<()> {
+    let tracefs = Path::new(TRACEFS);
+    let instance = tracefs.join("instances").join(NAME);
+    if instance.exists() {
+        let enable = instance.join("events").join(NAME).join("enable");
+        if enable.exists() {
+            attribute::write(&enable, "0")?;
+        }
+        attribute::remove_dir(&instance)?;
+    }
+    for (event, _) in EVENTS {
+        if tracefs.join("events").join(NAME).join(event).exists() {
+            attribute::append(
+                &tracefs.join("kprobe_events"),
+                &format!("-:{NAME}/{event}\n"),
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// What the trace holds from a moment on, for an error.
+fn excerpt(events: &[Event], from: BootNs) -> String {
+    const LINES: usize = 40;
+    let later: Vec<_> = events.iter().filter(|event| event.at >= from).collect();
+    let lines: Vec<_> = later
+        .iter()
+        .take(LINES)
+        .map(|event| format!("{event:?}"))
+        .collect();
+    format!(
+        "in {} traced events since {from}: {}",
+        later.len(),
+        lines.join("; ")
+    )
+}

@@ -1,0 +1,43 @@
+//! Under I/O the source goes inaccessible; two seconds later the destination serves: one window, measured three ways.
+
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::Scenario;
+use super::scene::Scene;
+use crate::lab::clock::BootNs;
+use crate::lab::io::Io;
+use crate::lab::target::AnaState::{Inaccessible, Optimized};
+use crate::lab::{Lab, wait};
+
+pub(super) const SCENARIO: Scenario = Scenario {
+    name: "clean-cutover",
+    about: "ANA moves a volume from one path to another under I/O: one window, both ends at the truth",
+    expects_hung_task: false,
+    run,
+};
+
+fn run(lab: &mut Lab) -> Result<String> {
+    let scene = Scene::set(lab)?;
+    let io = Io::start(&scene.head)?;
+
+    let flip = scene.target.port(1).ana(Inaccessible)?;
+    wait::pause(Duration::from_secs(2));
+    scene.target.port(2).ana(Optimized)?;
+    io.flowing_since(BootNs::now())?;
+
+    let seen = io.stop()?;
+    let truth = scene.truth.cutover(flip, &scene.source)?;
+    let mut verdict = scene.verdict();
+    let [window] = scene.windows()?;
+    verdict.window(&window, &truth)?;
+    verdict.gap(&seen.gap_at(truth.span.begin)?, &window)?;
+    verdict.require(window.class == "cutover", || {
+        format!("class is {}", window.class)
+    });
+    verdict.require(seen.errors().is_empty(), || {
+        format!("I/O failed: {:?}", seen.errors())
+    });
+    verdict.close()
+}

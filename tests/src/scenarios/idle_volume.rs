@@ -1,0 +1,42 @@
+//! The clean cutover with nobody using the volume: no request fails, and the window is measured all the same.
+
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::Scenario;
+use super::scene::Scene;
+use crate::lab::target::AnaState::{Inaccessible, Optimized};
+use crate::lab::truth::BegunBy;
+use crate::lab::{Lab, wait};
+
+pub(super) const SCENARIO: Scenario = Scenario {
+    name: "idle-volume",
+    about: "the same cutover without any I/O is measured all the same",
+    expects_hung_task: false,
+    run,
+};
+
+fn run(lab: &mut Lab) -> Result<String> {
+    let scene = Scene::set(lab)?;
+
+    let flip = scene.target.port(1).ana(Inaccessible)?;
+    wait::pause(Duration::from_secs(2));
+    scene.target.port(2).ana(Optimized)?;
+    scene.agent.windows(1)?;
+
+    let truth = scene.truth.cutover(flip, &scene.source)?;
+    let mut verdict = scene.verdict();
+    let [window] = scene.windows()?;
+    verdict.window(&window, &truth)?;
+    verdict.require(truth.begun_by == BegunBy::AnaLog, || {
+        format!(
+            "the volume was not idle: the window was begun by {:?}",
+            truth.begun_by
+        )
+    });
+    verdict.require(window.class == "cutover", || {
+        format!("class is {}", window.class)
+    });
+    verdict.close()
+}

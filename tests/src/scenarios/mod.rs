@@ -1,0 +1,55 @@
+//! The scenarios, one file each: what is done to a host, and what must have been measured.
+
+mod clean_cutover;
+mod idle_volume;
+mod scene;
+mod second_freeze;
+mod target_dies;
+mod verdict;
+
+use anyhow::Result;
+
+use crate::lab::Lab;
+
+/// One story with checks.
+#[derive(Debug)]
+pub struct Scenario {
+    /// Its name on the command line and in the report.
+    pub name: &'static str,
+    /// What it shows, in one line.
+    pub about: &'static str,
+    /// It hangs on purpose: the kernel's hung-task report is no failure.
+    pub expects_hung_task: bool,
+    /// Runs it on a clean lab and returns what was measured, in one line. An error is the scenario's failure and says
+    /// what was measured as far as it got.
+    pub run: fn(&mut Lab) -> Result<String>,
+}
+
+/// Every scenario, in the order they run.
+pub fn all() -> &'static [Scenario] {
+    &[
+        clean_cutover::SCENARIO,
+        second_freeze::SCENARIO,
+        target_dies::SCENARIO,
+        idle_volume::SCENARIO,
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_distinct_and_fit_the_command_line() {
+        let mut names: Vec<_> = all().iter().map(|scenario| scenario.name).collect();
+        assert!(names.iter().all(|name| {
+            name.chars().all(|letter| {
+                letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '-'
+            })
+        }));
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+    }
+}

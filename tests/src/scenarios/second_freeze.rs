@@ -1,0 +1,50 @@
+//! The volume moves and moves back: two windows, not one, each at the truth.
+
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::Scenario;
+use super::scene::Scene;
+use crate::lab::clock::BootNs;
+use crate::lab::io::Io;
+use crate::lab::target::AnaState::{Inaccessible, Optimized};
+use crate::lab::{Lab, wait};
+
+pub(super) const SCENARIO: Scenario = Scenario {
+    name: "second-freeze",
+    about: "two cutovers of one volume in one run are two windows",
+    expects_hung_task: false,
+    run,
+};
+
+fn run(lab: &mut Lab) -> Result<String> {
+    let scene = Scene::set(lab)?;
+    let io = Io::start(&scene.head)?;
+
+    let away = scene.target.port(1).ana(Inaccessible)?;
+    wait::pause(Duration::from_secs(1));
+    scene.target.port(2).ana(Optimized)?;
+    io.flowing_since(BootNs::now())?;
+
+    let back = scene.target.port(2).ana(Inaccessible)?;
+    wait::pause(Duration::from_secs(1));
+    scene.target.port(1).ana(Optimized)?;
+    io.flowing_since(BootNs::now())?;
+
+    let seen = io.stop()?;
+    let truths = [
+        scene.truth.cutover(away, &scene.source)?,
+        scene.truth.cutover(back, &scene.destination)?,
+    ];
+    let mut verdict = scene.verdict();
+    let windows: [_; 2] = scene.windows()?;
+    for (window, truth) in windows.iter().zip(&truths) {
+        verdict.window(window, truth)?;
+        verdict.gap(&seen.gap_at(truth.span.begin)?, window)?;
+    }
+    verdict.require(seen.errors().is_empty(), || {
+        format!("I/O failed: {:?}", seen.errors())
+    });
+    verdict.close()
+}

@@ -1,0 +1,46 @@
+//! The port that serves vanishes under I/O and comes back; the other stays parked. The window is by controller state.
+
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::Scenario;
+use super::scene::Scene;
+use crate::lab::clock::BootNs;
+use crate::lab::io::Io;
+use crate::lab::{Lab, wait};
+
+pub(super) const SCENARIO: Scenario = Scenario {
+    name: "target-dies",
+    about: "the serving port vanishes, its controller reconnects: one window by controller state",
+    expects_hung_task: false,
+    run,
+};
+
+fn run(lab: &mut Lab) -> Result<String> {
+    let scene = Scene::set(lab)?;
+    let io = Io::start(&scene.head)?;
+
+    let death = scene.target.port(1).vanish()?;
+    scene
+        .source
+        .wait_for("connecting", Duration::from_secs(5))?;
+    wait::pause(Duration::from_secs(2));
+    scene.target.port(1).restore()?;
+    scene.source.wait_for("live", Duration::from_secs(10))?;
+    io.flowing_since(BootNs::now())?;
+
+    let seen = io.stop()?;
+    let truth = scene.truth.controller_loss(death, &scene.source)?;
+    let mut verdict = scene.verdict();
+    let [window] = scene.windows()?;
+    verdict.window(&window, &truth)?;
+    verdict.gap(&seen.gap_at(truth.span.begin)?, &window)?;
+    verdict.require(window.class == "outage", || {
+        format!("class is {}", window.class)
+    });
+    verdict.require(seen.errors().is_empty(), || {
+        format!("I/O failed: {:?}", seen.errors())
+    });
+    verdict.close()
+}

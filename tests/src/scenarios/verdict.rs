@@ -1,0 +1,249 @@
+//! What a scenario measured and which of its checks failed, in one line.
+
+use std::fmt::Display;
+use std::time::Duration;
+
+use anyhow::{Result, anyhow};
+
+use crate::lab::agent::{Memory, Ready, Window};
+use crate::lab::clock::{Millis, Span};
+use crate::lab::truth::{BegunBy, TrueWindow};
+
+/// How far an end of a window may be from the truth, and how far it may stick out of the prober's gap.
+const ENDS_WITHIN: Duration = Duration::from_millis(1);
+/// From the agent's start to its first snapshot, on an emulated CPU.
+const READY_WITHIN: Duration = Duration::from_secs(3);
+/// Anonymous memory after the first snapshot.
+const ANONYMOUS_KIB: u64 = 24 * 1024;
+
+/// Figures and failures, collected.
+#[derive(Debug, Default)]
+pub(super) struct Verdict {
+    figures: Vec<String>,
+    failures: Vec<String>,
+}
+
+impl Verdict {
+    /// Adds a figure to the closing line.
+    pub(super) fn figure(&mut self, figure: impl Display) {
+        self.figures.push(figure.to_string());
+    }
+
+    /// Notes a failure unless the check holds.
+    pub(super) fn require(&mut self, holds: bool, failure: impl FnOnce() -> String) {
+        if !holds {
+            self.failures.push(failure());
+        }
+    }
+
+    /// The agent was ready in time, with all its probes.
+    pub(super) fn ready(&mut self, ready: &Ready, memory: Memory) {
+        self.figure(format!("ready {} ms", ready.after.as_millis()));
+        self.figure(format!(
+            "rss {} MiB peak {} MiB",
+            mib(memory.anonymous_kib),
+            mib(memory.peak_kib)
+        ));
+        self.require(ready.after < READY_WITHIN, || {
+            format!("ready after {:?}, more than {READY_WITHIN:?}", ready.after)
+        });
+        self.require(ready.source == "bpf", || {
+            format!("source is {:?}, not bpf", ready.source)
+        });
+        self.require(ready.attached == ready.probes && ready.probes > 0, || {
+            format!("{} of {} probes attached", ready.attached, ready.probes)
+        });
+        self.require(memory.anonymous_kib < ANONYMOUS_KIB, || {
+            format!(
+                "{} KiB anonymous, more than {ANONYMOUS_KIB}",
+                memory.anonymous_kib
+            )
+        });
+    }
+
+    /// A whole window of the namespace, measured by the probes, with both ends at the truth.
+    pub(super) fn window(&mut self, window: &Window, truth: &TrueWindow) -> Result<()> {
+        let span = window.span()?;
+        let (begin, end) = (span.begin - truth.span.begin, span.end - truth.span.end);
+        self.figure(format!(
+            "window {} ms true {} ms begin {begin} end {end} ms",
+            Millis(span.length()),
+            Millis(truth.span.length()),
+        ));
+        for (which, offset) in [("begin", begin), ("end", end)] {
+            self.require(offset.magnitude() <= ENDS_WITHIN, || {
+                format!("the window's {which} is {offset} ms from the truth")
+            });
+        }
+        let whole = !window.open && !window.truncated_begin && !window.truncated_end;
+        self.require(whole, || {
+            format!("the window is open or truncated: {window:?}")
+        });
+        let length = u64::try_from(span.length().as_nanos()).ok();
+        self.require(window.duration_ns == length, || {
+            format!(
+                "duration_ns {:?} is not from begin to end",
+                window.duration_ns
+            )
+        });
+        self.require(window.source == "bpf", || {
+            format!("source is {:?}", window.source)
+        });
+        self.require(
+            u128::from(window.error_ns) <= ENDS_WITHIN.as_nanos(),
+            || format!("error_ns {} with probes", window.error_ns),
+        );
+        self.causes(window, truth);
+        Ok(())
+    }
+
+    /// The causes that the truth shows: what ends a window that the log or a failed request began is a log.
+    fn causes(&mut self, window: &Window, truth: &TrueWindow) {
+        let (begin, end) = match truth.begun_by {
+            BegunBy::FailedIo => ("ana-error", "ana-log"),
+            BegunBy::AnaLog => ("ana-log", "ana-log"),
+            BegunBy::ControllerState => ("controller-state", "controller-state"),
+        };
+        let found = &window.cause_begin.kind;
+        self.require(found == begin, || {
+            format!("cause_begin is {found}, not {begin}")
+        });
+        let found = window.cause_end.as_ref().map(|cause| cause.kind.as_str());
+        self.require(found == Some(end), || {
+            format!("cause_end is {found:?}, not {end}")
+        });
+    }
+
+    /// The prober's gap contains the window.
+    pub(super) fn gap(&mut self, gap: &Span, window: &Window) -> Result<()> {
+        let span = window.span()?;
+        self.figure(format!("gap {} ms", Millis(gap.length())));
+        self.require(gap.contains(&span, ENDS_WITHIN), || {
+            format!("the prober's gap {gap} does not contain the window {span}")
+        });
+        Ok(())
+    }
+
+    /// The closing line, or the failures with it.
+    pub(super) fn close(self) -> Result<String> {
+        let figures = self.figures.join(" ");
+        if self.failures.is_empty() {
+            return Ok(figures);
+        }
+        Err(anyhow!("{}; measured: {figures}", self.failures.join("; ")))
+    }
+}
+
+/// Mebibytes with one decimal.
+fn mib(kib: u64) -> String {
+    format!("{}.{}", kib / 1024, kib % 1024 * 10 / 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lab::agent::Cause;
+    use crate::lab::clock::BootNs;
+
+    fn window(begin: u64, end: u64) -> Window {
+        let cause = |kind: &str| Cause {
+            kind: kind.to_owned(),
+            controller: None,
+        };
+        Window {
+            nqn: "nqn.a".to_owned(),
+            nsid: 1,
+            begin_ns: BootNs(begin),
+            end_ns: Some(BootNs(end)),
+            duration_ns: Some(end - begin),
+            open: false,
+            truncated_begin: false,
+            truncated_end: false,
+            class: "cutover".to_owned(),
+            severity: "queued".to_owned(),
+            cause_begin: cause("ana-error"),
+            cause_end: Some(cause("ana-log")),
+            error_ns: 0,
+            source: "bpf".to_owned(),
+        }
+    }
+
+    fn truth(begin: u64, end: u64) -> TrueWindow {
+        let span = Span {
+            begin: BootNs(begin),
+            end: BootNs(end),
+        };
+        TrueWindow {
+            span,
+            begun_by: BegunBy::FailedIo,
+        }
+    }
+
+    #[test]
+    fn a_window_at_the_truth_gives_its_figures() {
+        let mut verdict = Verdict::default();
+        verdict
+            .window(
+                &window(1_004_000, 2_011_349_000),
+                &truth(1_000_000, 2_011_348_000),
+            )
+            .unwrap();
+        assert_eq!(
+            verdict.close().unwrap(),
+            "window 2010.345 ms true 2010.348 ms begin +0.004 end +0.001 ms"
+        );
+    }
+
+    #[test]
+    fn an_end_too_far_off_fails_and_says_what_was_measured() {
+        let mut verdict = Verdict::default();
+        verdict
+            .window(&window(1_000, 3_000_000), &truth(1_000, 1_000_000))
+            .unwrap();
+        let error = verdict.close().unwrap_err().to_string();
+        assert!(
+            error.starts_with("the window's end is +2.000 ms from the truth"),
+            "{error}"
+        );
+        assert!(
+            error.contains("measured: window 2.999 ms true 0.999 ms"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_cause_other_than_the_truths_fails() {
+        let mut verdict = Verdict::default();
+        let mut measured = window(1_000, 2_000);
+        measured.cause_begin.kind = "ana-log".to_owned();
+        verdict.window(&measured, &truth(1_000, 2_000)).unwrap();
+        let error = verdict.close().unwrap_err().to_string();
+        assert!(
+            error.contains("cause_begin is ana-log, not ana-error"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_window_that_sticks_out_of_the_gap_fails() {
+        let mut verdict = Verdict::default();
+        let gap = Span {
+            begin: BootNs(5_000_000),
+            end: BootNs(9_000_000),
+        };
+        verdict.gap(&gap, &window(3_000_000, 8_000_000)).unwrap();
+        assert!(
+            verdict
+                .close()
+                .unwrap_err()
+                .to_string()
+                .contains("does not contain")
+        );
+    }
+
+    #[test]
+    fn memory_is_shown_in_mebibytes() {
+        assert_eq!(mib(9_312), "9.0");
+        assert_eq!(mib(21_700), "21.1");
+    }
+}
