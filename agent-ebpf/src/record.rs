@@ -214,10 +214,10 @@ layout! {
         group: u32,
         /// The last number in the head's name.
         head_instance: i32,
-        /// 1 when the controller has an ANA log.
-        has_ana: u32,
-        /// Reserved, 0.
-        reserved: u32,
+        /// [`LegBody::HAS_ANA`], [`LegBody::MULTIPATH`].
+        traits: u32,
+        /// The first number in the leg's name; -1 before the first identify.
+        subsystem_instance: i32,
     }
 }
 
@@ -256,4 +256,11 @@ layout! {
         /// Attempts allowed; -1 without end.
         max_reconnects: i32,
     }
+}
+
+impl LegBody {
+    /// Bit of `traits`: the controller has an ANA log.
+    pub const HAS_ANA: u32 = 1;
+    /// Bit of `traits`: the namespace has a head, so the kernel chooses among legs.
+    pub const MULTIPATH: u32 = 2;
 }

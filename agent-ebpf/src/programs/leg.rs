@@ -128,7 +128,16 @@ unsafe fn fill_leg(body: *mut LegBody, ns: u64) {
         (*body).ana_state = read_u32(ns, offset::NS_ANA_STATE());
         (*body).group = read_u32(ns, offset::NS_ANA_GRPID());
         (*body).head_instance = read_u32(head, offset::HEAD_INSTANCE()) as i32;
-        (*body).has_ana = (read_u64(ctrl, offset::CTRL_ANA_LOG_BUF()) != 0) as u32;
-        (*body).reserved = 0;
+        let mut traits = 0;
+        if read_u64(ctrl, offset::CTRL_ANA_LOG_BUF()) != 0 {
+            traits |= LegBody::HAS_ANA;
+        }
+        if read_u64(head, offset::HEAD_DISK()) != 0 {
+            traits |= LegBody::MULTIPATH;
+        }
+        (*body).traits = traits;
+        let subsystem = read_u64(ctrl, offset::CTRL_SUBSYS());
+        (*body).subsystem_instance =
+            try_read(subsystem, offset::SUBSYS_INSTANCE()).unwrap_or(-1);
     }
 }

@@ -1,0 +1,171 @@
+//! Loading the object and attaching each program, with a report of what came of it.
+
+use std::path::{Path, PathBuf};
+
+use aya::{
+    Ebpf, EbpfError, EbpfLoader,
+    maps::RingBuf,
+    programs::{KProbe, ProgramError},
+};
+use pathwarden_ebpf::Field;
+
+use super::{
+    Unavailable, object,
+    fields::{self, KernelFields},
+    plan::{PROBES, Probe},
+    ring::Ring,
+};
+
+/// What became of one probe.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProbeState {
+    /// It fires.
+    Attached,
+    /// It does not, and why.
+    Missing(String),
+}
+
+/// What became of all of them.
+#[derive(Debug, Clone)]
+pub struct AttachReport {
+    /// In the order of [`PROBES`].
+    pub probes: Vec<(&'static Probe, ProbeState)>,
+    /// What the programs know of this kernel.
+    pub fields: KernelFields,
+}
+
+impl AttachReport {
+    /// How many fire.
+    #[must_use]
+    pub fn attached(&self) -> usize {
+        self.probes.iter().filter(|(_, state)| *state == ProbeState::Attached).count()
+    }
+}
+
+/// Programs in the kernel; they are taken out when this is dropped.
+#[derive(Debug)]
+pub struct Attached {
+    /// Their events.
+    pub ring: Ring,
+    /// What came of each.
+    pub report: AttachReport,
+    ebpf: Ebpf,
+}
+
+impl Attached {
+    /// The loaded object, for its debug lines.
+    pub fn ebpf(&mut self) -> &mut Ebpf {
+        &mut self.ebpf
+    }
+}
+
+/// Loads the object for the running kernel and attaches what can be attached.
+pub fn attach() -> Result<Attached, Unavailable> {
+    let object = object::embedded().ok_or(Unavailable::NotBuilt)?;
+    driver_is_there(Path::new("/sys/module/nvme_core"))?;
+    let fields = fields::resolve(Path::new(fields::BTF_DIR))?;
+    kprobes_are_there(Path::new("/sys/bus/event_source/devices/kprobe/type"))?;
+    let mut ebpf = load(object, &fields)?;
+    let mut probes = Vec::with_capacity(PROBES.len());
+    for probe in PROBES {
+        let state = match attach_one(&mut ebpf, probe) {
+            Ok(()) => ProbeState::Attached,
+            Err(error) if not_permitted(&error) => return Err(Unavailable::NotPermitted),
+            Err(error) => ProbeState::Missing(reason(&error)),
+        };
+        if let (true, ProbeState::Missing(reason)) = (probe.mandatory, &state) {
+            let reason = reason.clone();
+            return Err(Unavailable::Mandatory { function: probe.function, reason });
+        }
+        probes.push((probe, state));
+    }
+    let map = ebpf.take_map("EVENTS").ok_or_else(|| no_map("EVENTS"))?;
+    let ring = RingBuf::try_from(map).map_err(|error| Unavailable::Load(error.into()))?;
+    Ok(Attached { ring: Ring::new(ring), report: AttachReport { probes, fields }, ebpf })
+}
+
+fn load(object: &[u8], fields: &KernelFields) -> Result<Ebpf, Unavailable> {
+    let has_status = u32::from(fields.reconnect_has_status.unwrap_or(false));
+    let own = OwnProcess::read();
+    let mut loader = EbpfLoader::new();
+    // No relocation against the kernel's types here (offsets are globals), so no second copy of them in memory.
+    loader.btf(None);
+    for (field, offset) in Field::ALL.iter().zip(&fields.offsets) {
+        loader.override_global(field.global, offset, true);
+    }
+    loader
+        .override_global("RECONNECT_HAS_STATUS", &has_status, true)
+        .override_global("AGENT_TGID", &own.tgid, true)
+        .override_global("AGENT_PIDNS_DEVICE", &own.pidns_device, true)
+        .override_global("AGENT_PIDNS_INODE", &own.pidns_inode, true);
+    loader.load(object).map_err(|error| match error {
+        EbpfError::MapError(aya::maps::MapError::CreateError { io_error, .. })
+            if io_error.kind() == std::io::ErrorKind::PermissionDenied =>
+        {
+            Unavailable::NotPermitted
+        }
+        error => Unavailable::Load(error.into()),
+    })
+}
+
+fn attach_one(ebpf: &mut Ebpf, probe: &Probe) -> Result<(), ProgramError> {
+    let Some(program) = ebpf.program_mut(probe.program) else {
+        return Err(ProgramError::NotLoaded);
+    };
+    let program: &mut KProbe = program.try_into()?;
+    program.load()?;
+    program.attach(probe.function, 0)?;
+    Ok(())
+}
+
+/// Why a probe is missing, in a few words.
+fn reason(error: &ProgramError) -> String {
+    match io_error(error).map(std::io::Error::kind) {
+        Some(std::io::ErrorKind::NotFound) => "no such function (inlined, renamed, or its module is not loaded)".into(),
+        Some(std::io::ErrorKind::InvalidInput) => "the function cannot be probed".into(),
+        _ => error.to_string(),
+    }
+}
+
+fn not_permitted(error: &ProgramError) -> bool {
+    io_error(error).is_some_and(|error| error.kind() == std::io::ErrorKind::PermissionDenied)
+}
+
+fn io_error(error: &ProgramError) -> Option<&std::io::Error> {
+    match error {
+        ProgramError::SyscallError(error) => Some(&error.io_error),
+        ProgramError::LoadError { io_error, .. } => Some(io_error),
+        _ => None,
+    }
+}
+
+fn driver_is_there(module: &Path) -> Result<(), Unavailable> {
+    if module.exists() { Ok(()) } else { Err(Unavailable::NoDriver) }
+}
+
+fn kprobes_are_there(file: &Path) -> Result<(), Unavailable> {
+    if file.exists() { Ok(()) } else { Err(Unavailable::NoKprobes { file: PathBuf::from(file) }) }
+}
+
+fn no_map(name: &str) -> Unavailable {
+    Unavailable::Load(format!("it has no map {name}").into())
+}
+
+/// Who the agent is, as the kernel's helper compares it: its own pid namespace's numbers.
+struct OwnProcess {
+    tgid: u32,
+    pidns_device: u64,
+    pidns_inode: u64,
+}
+
+impl OwnProcess {
+    fn read() -> Self {
+        let namespace = rustix::fs::stat("/proc/self/ns/pid");
+        let (device, inode) = namespace.map_or((0, 0), |stat| {
+            // The kernel's own encoding of a device number: major << 20 | minor.
+            let (major, minor) = (rustix::fs::major(stat.st_dev), rustix::fs::minor(stat.st_dev));
+            (u64::from(major) << 20 | u64::from(minor), stat.st_ino)
+        });
+        Self { tgid: std::process::id(), pidns_device: device, pidns_inode: inode }
+    }
+}
