@@ -3,3 +3,4 @@
 pub mod guest;
 pub mod lab;
 pub mod scenarios;
+pub mod target;
