@@ -1,0 +1,95 @@
+//! One scan of sysfs into the model.
+//!
+//! Three parts: `walk` reads, on threads that may block and be left behind; `raw` is what it read, as
+//! text; `assemble` makes the model of it, a pure function that never fails: what does not fit together
+//! is named in [`Host::unchecked`].
+//!
+//! Only the attributes in `attributes` are ever opened: secrets are not among them.
+
+mod assemble;
+mod attributes;
+mod raw;
+mod walk;
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use super::SysRoot;
+use crate::fabric::Host;
+pub use walk::Patience;
+
+/// The scan could not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum ScanError {
+    /// What stands for `/sys` is no directory that can be opened.
+    #[error("opening the sysfs directory {path}")]
+    Root {
+        /// What stands for `/sys`.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// No thread to read on.
+    #[error("starting a thread to read sysfs on")]
+    Thread {
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+/// Reads a host's NVMe topology. A host without NVMe is an empty one.
+///
+/// # Errors
+/// When what stands for `/sys` is not a directory, or no thread can be started. Whatever goes wrong
+/// with a single object is in [`Host::unchecked`] instead.
+pub fn scan(root: &SysRoot) -> Result<Host, ScanError> {
+    Scanner::new(root.clone()).scan()
+}
+
+/// Scans one host again and again, and remembers which reads of earlier scans never came back, so that
+/// an attribute that hangs costs one thread and not one per scan.
+#[derive(Debug)]
+pub struct Scanner {
+    root: SysRoot,
+    patience: Patience,
+    stuck: walk::Stuck,
+}
+
+impl Scanner {
+    /// A scanner of this host.
+    #[must_use]
+    pub fn new(root: SysRoot) -> Self {
+        Self {
+            root,
+            patience: Patience::default(),
+            stuck: walk::Stuck::default(),
+        }
+    }
+
+    /// The same with other bounds on reads that block.
+    #[must_use]
+    pub fn with_patience(self, patience: Patience) -> Self {
+        Self { patience, ..self }
+    }
+
+    /// Reads the host's NVMe topology.
+    ///
+    /// # Errors
+    /// As [`scan`].
+    pub fn scan(&self) -> Result<Host, ScanError> {
+        let tree = walk::read_tree(self.root.sys(), self.patience, &self.stuck)?;
+        let mut host = assemble::assemble(tree);
+        host.kernel = self.node_line("proc/sys/kernel/osrelease");
+        host.boot_id = self.node_line("proc/sys/kernel/random/boot_id");
+        Ok(host)
+    }
+
+    /// A one-line file of the node, where the node is known and has it.
+    fn node_line(&self, path: &str) -> Option<String> {
+        let text = fs::read_to_string(self.root.node(path)?).ok()?;
+        Some(text.trim())
+            .filter(|line| !line.is_empty())
+            .map(str::to_owned)
+    }
+}
