@@ -2,7 +2,6 @@
 
 use std::ffi::OsStr;
 use std::io::ErrorKind;
-use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use anyhow::{Context as _, Result, bail};
@@ -50,18 +49,6 @@ pub(crate) fn cargo() -> Command {
     let mut command = Command::new(cargo);
     command.current_dir(crate::workspace::root());
     command
-}
-
-/// Where a program is on the PATH.
-pub(crate) fn on_path(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|dir| is_executable(&dir.join(program)))
-}
-
-fn is_executable(file: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
-    file.metadata()
-        .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
 fn not_started(command: &Command, error: std::io::Error) -> anyhow::Error {

@@ -31,6 +31,8 @@ pub(crate) fn build(log: bool) -> Result<()> {
         .current_dir(workspace::root())
         // The separator lets a path hold spaces; unlike `--config`, it does not add to what a user's own configuration says.
         .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"))
+        // The object's BTF is made from debug information; from line tables alone the kernel refuses it.
+        .env("CARGO_PROFILE_RELEASE_DEBUG", "full")
         .args([
             "build",
             "--quiet",

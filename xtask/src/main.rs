@@ -5,8 +5,10 @@
 
 mod artifacts;
 mod cache;
+mod check;
 mod command;
 mod ebpf;
+mod lab;
 mod setup;
 mod workspace;
 
@@ -41,6 +43,14 @@ enum Action {
         #[arg(long)]
         log: bool,
     },
+    Lab(lab::Options),
+    /// Run everything that must hold: format, clippy, tests, BPF build, and the lab on all kernels
+    ///
+    /// All steps run even if one fails. What cannot run here is skipped and says why; with CI set in the environment a skip
+    /// is a failure. The last line is `N passed, N failed`: steps, and the lab's scenarios each.
+    Test,
+    /// Check licences, bans and sources of all dependencies with cargo-deny (built on first use)
+    Deny,
 }
 
 fn main() -> ExitCode {
@@ -57,8 +67,19 @@ fn run(action: &Action) -> Result<ExitCode> {
     match action {
         Action::Setup => setup::setup()?,
         Action::BuildEbpf { log } => ebpf::build(*log)?,
+        Action::Lab(options) => return Ok(exit_code(lab::run(options)?.failed() == 0)),
+        Action::Test => return Ok(exit_code(check::test()?)),
+        Action::Deny => check::deny()?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn exit_code(all_held: bool) -> ExitCode {
+    if all_held {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }
 
 #[cfg(test)]

@@ -1,12 +1,33 @@
 //! Debian packages of the host: which are there, and installing those that are not.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::process::Command;
 use std::sync::OnceLock;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 
 use crate::command;
+
+/// Packages that are not there and that this user may not install.
+#[derive(Debug)]
+pub(crate) struct Missing {
+    packages: Vec<String>,
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words = ["sudo", "apt-get", "install"].into_iter().chain(OPTIONS);
+        let words = words.chain(self.packages.iter().map(String::as_str));
+        let line = words.collect::<Vec<_>>().join(" ");
+        write!(
+            f,
+            "Debian packages are missing; this installs them:\n\n    {line}\n"
+        )
+    }
+}
+
+impl std::error::Error for Missing {}
 
 /// Installs those of the packages that are missing. Without root it says what to run, and fails.
 pub(super) fn ensure(packages: &[String]) -> Result<()> {
@@ -15,15 +36,7 @@ pub(super) fn ensure(packages: &[String]) -> Result<()> {
         return Ok(());
     }
     if !is_root()? {
-        bail!(
-            "Debian packages are missing; install them with\n\n    sudo {} {}\n",
-            ["apt-get", "install"]
-                .into_iter()
-                .chain(OPTIONS)
-                .collect::<Vec<_>>()
-                .join(" "),
-            missing.join(" ")
-        );
+        return Err(Missing { packages: missing }.into());
     }
     eprintln!("note: installing {}", missing.join(" "));
     refresh()?;
@@ -106,6 +119,16 @@ fn apt_get() -> Command {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_missing_is_told_as_the_line_that_installs_it() {
+        let missing = Missing {
+            packages: vec!["kmod".to_owned(), "xz-utils".to_owned()],
+        };
+
+        let line = "sudo apt-get install --yes --no-install-recommends --no-remove kmod xz-utils\n";
+        assert!(missing.to_string().ends_with(line), "{missing}");
+    }
 
     #[test]
     fn a_package_counts_only_when_it_is_fully_installed() {

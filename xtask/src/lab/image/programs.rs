@@ -1,0 +1,83 @@
+//! The project's own programs for the guest: built as `cargo build` makes them, without what only a debugger reads.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::{artifacts, command};
+
+/// A program and where the guest has it.
+#[derive(Debug)]
+pub(super) struct Own {
+    pub(super) place: &'static str,
+    pub(super) file: PathBuf,
+}
+
+/// The programs, ready to be put into an archive.
+#[derive(Debug)]
+pub(crate) struct Programs {
+    pub(super) own: Vec<Own>,
+}
+
+const AGENT: &str = "pathwarden";
+
+/// Names and places in the guest.
+const PROGRAMS: [(&str, &str); 2] = [(AGENT, "usr/bin/pathwarden"), ("pathwarden-guest", "init")];
+
+/// What an agent says of itself that has no BPF object embedded.
+const WITHOUT_PROBES: &str = "built without probes";
+
+impl Programs {
+    /// Builds them and leaves stripped copies in `folder`. An agent without probes is refused.
+    pub(crate) fn build(folder: &Path) -> Result<Self> {
+        let doing = "building the guest's programs";
+        let mut cargo = command::cargo();
+        cargo.args([
+            "build",
+            "--quiet",
+            "-p",
+            "pathwarden",
+            "-p",
+            "pathwarden-tests",
+        ]);
+        cargo.args(PROGRAMS.iter().flat_map(|(name, _)| ["--bin", name]));
+        let built = artifacts::build(&mut cargo, doing)?;
+        fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;
+        let mut own = Vec::new();
+        for (name, place) in PROGRAMS {
+            let program = built
+                .get(name)
+                .with_context(|| format!("{doing}: cargo made no {name}"))?;
+            if name == AGENT {
+                refuse_without_probes(program)?;
+            }
+            own.push(Own {
+                place,
+                file: stripped(program, &folder.join(name))?,
+            });
+        }
+        Ok(Self { own })
+    }
+}
+
+fn refuse_without_probes(agent: &Path) -> Result<()> {
+    let doing = "asking the agent for its version";
+    let version = command::capture(Command::new(agent).arg("--version"), doing)?;
+    if version.contains(WITHOUT_PROBES) {
+        bail!(
+            "the lab needs an agent with probes, and this one says: {}",
+            version.trim()
+        );
+    }
+    Ok(())
+}
+
+fn stripped(program: &Path, to: &Path) -> Result<PathBuf> {
+    // Symbols stay: a backtrace on the console is worth their few hundred KiB.
+    let mut strip = Command::new("strip");
+    strip.arg("--strip-debug").arg("-o").arg(to).arg(program);
+    command::run(&mut strip, &format!("stripping {}", program.display()))?;
+    Ok(to.to_owned())
+}
