@@ -11,15 +11,12 @@ use rustix::system::finit_module;
 /// What the lab needs; what these depend on follows from `modules.dep`.
 pub const REQUIRED: [&str; 4] = ["configfs", "nvme-tcp", "nvmet", "nvmet-tcp"];
 
-/// Loaded before the others where it exists: older kernels' `libcrc32c` asks for it by an alias, which is no dependency.
-pub const IF_PRESENT: [&str; 1] = ["crc32c_generic"];
-
 /// Loads all of them from `dir`, `/lib/modules/RELEASE`.
 pub(super) fn load_all(dir: &Path) -> Result<()> {
     let file = dir.join("modules.dep");
     let text = fs::read_to_string(&file).with_context(|| format!("read {}", file.display()))?;
     let dependencies = Dependencies::parse(&text);
-    for name in IF_PRESENT.into_iter().chain(REQUIRED) {
+    for name in REQUIRED {
         for path in dependencies.load_order(name) {
             load(&dir.join(path))?;
         }

@@ -108,6 +108,11 @@ impl Span {
         self.end.since(self.begin)
     }
 
+    /// The moment half-way.
+    pub fn middle(&self) -> BootNs {
+        self.begin + self.length() / 2
+    }
+
     /// Whether `inner` lies in it, give or take `slack` at each end.
     pub fn contains(&self, inner: &Self, slack: Duration) -> bool {
         self.begin <= inner.begin + slack && inner.end <= self.end + slack

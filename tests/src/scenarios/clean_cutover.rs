@@ -6,6 +6,7 @@ use anyhow::Result;
 
 use super::Scenario;
 use super::scene::Scene;
+use super::watched::Watched;
 use crate::lab::clock::BootNs;
 use crate::lab::io::Io;
 use crate::lab::target::AnaState::{Inaccessible, Optimized};
@@ -20,6 +21,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
 
 fn run(lab: &mut Lab) -> Result<String> {
     let scene = Scene::set(lab)?;
+    let watched = Watched::start()?;
     let io = Io::start(&scene.head)?;
 
     let flip = scene.target.port(1).ana(Inaccessible)?;
@@ -29,10 +31,9 @@ fn run(lab: &mut Lab) -> Result<String> {
 
     let seen = io.stop()?;
     let truth = scene.truth.cutover(flip, &scene.source)?;
-    let mut verdict = scene.verdict();
-    let [window] = scene.windows()?;
+    let ([window], mut verdict) = watched.windows()?;
     verdict.window(&window, &truth)?;
-    verdict.gap(&seen.gap_at(truth.span.begin)?, &window)?;
+    verdict.gap(&seen, &window.span()?)?;
     verdict.require(window.class == "cutover", || {
         format!("class is {}", window.class)
     });

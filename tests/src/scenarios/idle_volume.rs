@@ -6,6 +6,7 @@ use anyhow::Result;
 
 use super::Scenario;
 use super::scene::Scene;
+use super::watched::Watched;
 use crate::lab::target::AnaState::{Inaccessible, Optimized};
 use crate::lab::truth::BegunBy;
 use crate::lab::{Lab, wait};
@@ -19,15 +20,15 @@ pub(super) const SCENARIO: Scenario = Scenario {
 
 fn run(lab: &mut Lab) -> Result<String> {
     let scene = Scene::set(lab)?;
+    let watched = Watched::start()?;
 
     let flip = scene.target.port(1).ana(Inaccessible)?;
     wait::pause(Duration::from_secs(2));
     scene.target.port(2).ana(Optimized)?;
-    scene.agent.windows(1)?;
+    watched.agent.windows(1)?;
 
     let truth = scene.truth.cutover(flip, &scene.source)?;
-    let mut verdict = scene.verdict();
-    let [window] = scene.windows()?;
+    let ([window], mut verdict) = watched.windows()?;
     verdict.window(&window, &truth)?;
     verdict.require(truth.begun_by == BegunBy::AnaLog, || {
         format!(

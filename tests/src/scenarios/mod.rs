@@ -5,7 +5,9 @@ mod idle_volume;
 mod scene;
 mod second_freeze;
 mod target_dies;
+mod truth_agrees;
 mod verdict;
+mod watched;
 
 use anyhow::Result;
 
@@ -28,6 +30,7 @@ pub struct Scenario {
 /// Every scenario, in the order they run.
 pub fn all() -> &'static [Scenario] {
     &[
+        truth_agrees::SCENARIO,
         clean_cutover::SCENARIO,
         second_freeze::SCENARIO,
         target_dies::SCENARIO,

@@ -6,6 +6,7 @@ use anyhow::Result;
 
 use super::Scenario;
 use super::scene::Scene;
+use super::watched::Watched;
 use crate::lab::clock::BootNs;
 use crate::lab::io::Io;
 use crate::lab::target::AnaState::{Inaccessible, Optimized};
@@ -20,6 +21,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
 
 fn run(lab: &mut Lab) -> Result<String> {
     let scene = Scene::set(lab)?;
+    let watched = Watched::start()?;
     let io = Io::start(&scene.head)?;
 
     let away = scene.target.port(1).ana(Inaccessible)?;
@@ -37,11 +39,10 @@ fn run(lab: &mut Lab) -> Result<String> {
         scene.truth.cutover(away, &scene.source)?,
         scene.truth.cutover(back, &scene.destination)?,
     ];
-    let mut verdict = scene.verdict();
-    let windows: [_; 2] = scene.windows()?;
+    let (windows, mut verdict) = watched.windows::<2>()?;
     for (window, truth) in windows.iter().zip(&truths) {
         verdict.window(window, truth)?;
-        verdict.gap(&seen.gap_at(truth.span.begin)?, window)?;
+        verdict.gap(&seen, &window.span()?)?;
     }
     verdict.require(seen.errors().is_empty(), || {
         format!("I/O failed: {:?}", seen.errors())

@@ -7,6 +7,7 @@ use anyhow::{Result, anyhow};
 
 use crate::lab::agent::{Memory, Ready, Window};
 use crate::lab::clock::{Millis, Span};
+use crate::lab::io::Record;
 use crate::lab::truth::{BegunBy, TrueWindow};
 
 /// How far an end of a window may be from the truth, and how far it may stick out of the prober's gap.
@@ -114,14 +115,20 @@ impl Verdict {
         });
     }
 
-    /// The prober's gap contains the window.
-    pub(super) fn gap(&mut self, gap: &Span, window: &Window) -> Result<()> {
-        let span = window.span()?;
+    /// The prober's gap contains the window, and nothing was served inside it.
+    pub(super) fn gap(&mut self, seen: &Record, window: &Span) -> Result<Span> {
+        let gap = seen.gap_at(window.middle())?;
         self.figure(format!("gap {} ms", Millis(gap.length())));
-        self.require(gap.contains(&span, ENDS_WITHIN), || {
-            format!("the prober's gap {gap} does not contain the window {span}")
+        self.require(gap.contains(window, ENDS_WITHIN), || {
+            format!("the prober's gap {gap} does not contain the window {window}")
         });
-        Ok(())
+        let served = seen.served_inside(window, ENDS_WITHIN);
+        self.require(served == 0, || {
+            format!("{served} operations were served inside {window}")
+        });
+        let errors = seen.errors();
+        self.require(errors.is_empty(), || format!("I/O failed: {errors:?}"));
+        Ok(gap)
     }
 
     /// The closing line, or the failures with it.
@@ -227,11 +234,10 @@ mod tests {
     #[test]
     fn a_window_that_sticks_out_of_the_gap_fails() {
         let mut verdict = Verdict::default();
-        let gap = Span {
-            begin: BootNs(5_000_000),
-            end: BootNs(9_000_000),
-        };
-        verdict.gap(&gap, &window(3_000_000, 8_000_000)).unwrap();
+        let seen = Record::of(&[(5_000_000, true), (9_000_000, true)]);
+        verdict
+            .gap(&seen, &window(3_000_000, 8_000_000).span().unwrap())
+            .unwrap();
         assert!(
             verdict
                 .close()

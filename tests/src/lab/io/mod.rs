@@ -36,6 +36,8 @@ pub struct Io {
 struct Shared {
     stop: AtomicBool,
     stopped: AtomicBool,
+    /// Held by whoever has the next operation: the prober, or a scenario that wants none under way.
+    turn: Mutex<()>,
     record: Mutex<Record>,
 }
 
@@ -77,6 +79,17 @@ impl Io {
                 Look::NotYet(format!("{good} done"))
             })
         })
+    }
+
+    /// Does something between two operations. One that is under way when a controller is lost may still complete well a
+    /// few milliseconds later: the answer was there already. Such a completion says nothing about the window.
+    pub fn between_operations<T>(&self, what: impl FnOnce() -> T) -> T {
+        let _turn = self
+            .shared
+            .turn
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        what()
     }
 
     /// Stops and hands over what was recorded.
@@ -123,6 +136,7 @@ fn probe(device: &File, shared: &Shared) {
             if shared.stop.load(Ordering::Acquire) {
                 return;
             }
+            let turn = shared.turn.lock().unwrap_or_else(PoisonError::into_inner);
             let begun = BootNs::now();
             let done = if reading {
                 // So that a read which brings nothing is not taken for good.
@@ -137,6 +151,7 @@ fn probe(device: &File, shared: &Shared) {
                 Ok(()) => Some(format!("block {offset} holds other data than was written")),
                 Err(error) => Some(error.to_string()),
             };
+            drop(turn);
             shared.record().push(Completion { begun, at, error });
             wait::pause(PERIOD);
         }

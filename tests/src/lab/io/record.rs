@@ -1,5 +1,7 @@
 //! What the prober saw, and the gap in it.
 
+use std::time::Duration;
+
 use anyhow::{Result, bail};
 
 use crate::lab::clock::{BootNs, Span};
@@ -44,6 +46,18 @@ impl Record {
             .collect()
     }
 
+    /// Operations that were begun and completed well inside `window`, by more than `slack` at each end: none, if nothing
+    /// was usable in it.
+    pub fn served_inside(&self, window: &Span, slack: Duration) -> usize {
+        let begin = window.begin + slack;
+        let inside = |done: &&Completion| begin <= done.begun && done.at + slack <= window.end;
+        self.completions
+            .iter()
+            .filter(inside)
+            .filter(|done| done.error.is_none())
+            .count()
+    }
+
     /// The gap at `moment`: from the last good completion before it to the first good one after. The one that spans a
     /// window contains the window; the time from submit to completion of the held operation need not.
     pub fn gap_at(&self, moment: BootNs) -> Result<Span> {
@@ -64,11 +78,10 @@ impl Record {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn record(completions: &[(u64, bool)]) -> Record {
-        let mut record = Record::default();
+impl Record {
+    /// A record of operations of one nanosecond: when each completed, and whether it was good.
+    pub(crate) fn of(completions: &[(u64, bool)]) -> Self {
+        let mut record = Self::default();
         for &(at, good) in completions {
             let error = (!good).then(|| "I/O error".to_owned());
             record.push(Completion {
@@ -79,10 +92,15 @@ mod tests {
         }
         record
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
 
     #[test]
     fn a_gap_reaches_from_the_last_good_completion_to_the_next() {
-        let record = record(&[(10, true), (20, true), (2_000, true), (2_010, true)]);
+        let record = Record::of(&[(10, true), (20, true), (2_000, true), (2_010, true)]);
         let gap = record.gap_at(BootNs(500)).unwrap();
         assert_eq!(
             gap,
@@ -94,8 +112,23 @@ mod tests {
     }
 
     #[test]
+    fn an_operation_under_way_when_the_window_begins_was_not_served_inside() {
+        let record = Record::of(&[(10, true), (500, true), (900, false), (2_000, true)]);
+        let window = |begin| Span {
+            begin: BootNs(begin),
+            end: BootNs(1_000),
+        };
+        assert_eq!(record.served_inside(&window(499), Duration::ZERO), 1);
+        assert_eq!(
+            record.served_inside(&window(499), Duration::from_nanos(1)),
+            0
+        );
+        assert_eq!(record.served_inside(&window(500), Duration::ZERO), 0);
+    }
+
+    #[test]
     fn a_failed_operation_does_not_end_a_gap() {
-        let record = record(&[(10, true), (900, false), (2_000, true)]);
+        let record = Record::of(&[(10, true), (900, false), (2_000, true)]);
         let gap = record.gap_at(BootNs(500)).unwrap();
         assert_eq!(
             gap,
@@ -109,14 +142,14 @@ mod tests {
 
     #[test]
     fn a_gap_that_never_ends_is_an_error_not_a_length() {
-        let error = record(&[(10, true)]).gap_at(BootNs(500)).unwrap_err();
+        let error = Record::of(&[(10, true)]).gap_at(BootNs(500)).unwrap_err();
         assert_eq!(error.to_string(), "no good completion after 0.000000");
-        assert!(record(&[(900, true)]).gap_at(BootNs(500)).is_err());
+        assert!(Record::of(&[(900, true)]).gap_at(BootNs(500)).is_err());
     }
 
     #[test]
     fn an_operation_begun_before_the_moment_does_not_count_as_flowing() {
-        let record = record(&[(10, true), (20, true), (30, false), (40, true)]);
+        let record = Record::of(&[(10, true), (20, true), (30, false), (40, true)]);
         assert_eq!(record.good_since(BootNs(20)), 1);
         assert_eq!(record.good_since(BootNs(15)), 2);
     }
