@@ -1,2 +1,7 @@
 //! The pathwarden command.
-fn main() {}
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    pathwarden::cli::main()
+}

@@ -44,19 +44,19 @@ impl AttachReport {
 
 /// Programs in the kernel; they are taken out when this is dropped.
 #[derive(Debug)]
+pub struct Programs {
+    _ebpf: Ebpf,
+}
+
+/// Programs that run.
+#[derive(Debug)]
 pub struct Attached {
     /// Their events.
     pub ring: Ring,
     /// What came of each.
     pub report: AttachReport,
-    ebpf: Ebpf,
-}
-
-impl Attached {
-    /// The loaded object, for its debug lines.
-    pub fn ebpf(&mut self) -> &mut Ebpf {
-        &mut self.ebpf
-    }
+    /// Themselves.
+    pub programs: Programs,
 }
 
 /// Loads the object for the running kernel and attaches what can be attached.
@@ -81,7 +81,7 @@ pub fn attach() -> Result<Attached, Unavailable> {
     }
     let map = ebpf.take_map("EVENTS").ok_or_else(|| no_map("EVENTS"))?;
     let ring = RingBuf::try_from(map).map_err(|error| Unavailable::Load(error.into()))?;
-    Ok(Attached { ring: Ring::new(ring), report: AttachReport { probes, fields }, ebpf })
+    Ok(Attached { ring: Ring::new(ring), report: AttachReport { probes, fields }, programs: Programs { _ebpf: ebpf } })
 }
 
 fn load(object: &[u8], fields: &KernelFields) -> Result<Ebpf, Unavailable> {

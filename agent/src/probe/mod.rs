@@ -12,15 +12,17 @@ mod order;
 mod plan;
 mod poll;
 
+mod reader;
 mod ring;
 mod translate;
 mod unavailable;
 
-pub use attach::{AttachReport, Attached, ProbeState, attach};
+pub use attach::{AttachReport, Attached, ProbeState, Programs, attach};
 pub use fields::{BTF_DIR, KernelFields, resolve};
 pub use order::Order;
 pub use plan::{PROBES, Probe, Site};
 pub use poll::Differences;
 
+pub use reader::Reader;
 pub use ring::Ring;
 pub use unavailable::Unavailable;

@@ -8,7 +8,7 @@ use std::{cmp::Reverse, collections::BinaryHeap, time::Duration};
 use crate::{event::Envelope, fabric::BootNs};
 
 /// How long an event waits for an earlier one. Far above what CPUs differ by, far below what a person notices.
-pub const DELAY: Duration = Duration::from_millis(10);
+const DELAY: Duration = Duration::from_millis(10);
 
 #[derive(Debug)]
 struct Waiting {

@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd},
+    os::fd::{AsFd, BorrowedFd},
 };
 
 use aya::maps::{MapData, RingBuf};
@@ -66,12 +66,6 @@ impl std::fmt::Debug for Ring {
 impl AsFd for Ring {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.ring.as_fd()
-    }
-}
-
-impl AsRawFd for Ring {
-    fn as_raw_fd(&self) -> RawFd {
-        self.ring.as_raw_fd()
     }
 }
 

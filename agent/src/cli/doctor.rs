@@ -1,0 +1,156 @@
+//! `pathwarden doctor`: what of this kernel can be seen, and what is missing.
+
+use std::{fmt::Write as _, path::Path};
+
+use serde::Serialize;
+
+use crate::probe::{self, AttachReport, PROBES, ProbeState, Site, Unavailable};
+
+use super::{Common, Exit, Format, version};
+
+/// Flags of `doctor`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {}
+
+pub(super) fn run(_: &Args, common: &Common) -> anyhow::Result<Exit> {
+    let report = Report::of(probe::attach().map(|attached| attached.report));
+    match common.output {
+        Format::Json => println!("{}", serde_json::to_string_pretty(&report)?),
+        Format::Text => print!("{}", report.text()),
+    }
+    Ok(if report.degraded { Exit::Unchecked } else { Exit::Clean })
+}
+
+#[derive(Debug, Serialize)]
+struct Report {
+    schema: &'static str,
+    version: &'static str,
+    kernel: String,
+    /// Why there are no probes at all.
+    unavailable: Option<String>,
+    /// Whether something is not seen exactly, or not at all.
+    degraded: bool,
+    probes: Vec<ProbeRow>,
+    /// Kernel fields that are not there.
+    missing_fields: Vec<String>,
+    surroundings: Vec<Surrounding>,
+}
+
+#[derive(Debug, Serialize)]
+struct ProbeRow {
+    function: &'static str,
+    module: &'static str,
+    site: &'static str,
+    mandatory: bool,
+    attached: bool,
+    reason: Option<String>,
+    tells: &'static str,
+}
+
+/// Something of the system that matters or is often thought to.
+#[derive(Debug, Serialize)]
+struct Surrounding {
+    what: &'static str,
+    found: bool,
+    means: &'static str,
+}
+
+impl Report {
+    fn of(attached: Result<AttachReport, Unavailable>) -> Self {
+        let (unavailable, report) = match attached {
+            Ok(report) => (None, Some(report)),
+            Err(error) => (Some(crate::error_chain(&error)), None),
+        };
+        let probes: Vec<ProbeRow> = match &report {
+            Some(report) => report.probes.iter().map(|(probe, state)| row(probe, state)).collect(),
+            None => PROBES.iter().map(|it| row(it, &ProbeState::Missing("see above".into()))).collect(),
+        };
+        let missing_fields = report.iter().flat_map(|report| report.fields.missing());
+        let missing_fields: Vec<String> =
+            missing_fields.map(|field| format!("{}.{}", field.structure, field.member)).collect();
+        Self {
+            schema: "pathwarden/doctor/v1",
+            version: version(),
+            kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
+            degraded: probes.iter().any(|probe| !probe.attached) || !missing_fields.is_empty(),
+            unavailable,
+            probes,
+            missing_fields,
+            surroundings: surroundings(),
+        }
+    }
+
+    fn text(&self) -> String {
+        let mut text = format!("pathwarden {} on kernel {}\n\n", self.version, self.kernel);
+        match &self.unavailable {
+            Some(reason) => {
+                let _ = writeln!(
+                    text,
+                    "no probes: {reason}\n  still works: windows by looks at sysfs (`run`), as exact as the time between looks\n"
+                );
+            }
+            None => {
+                let attached = self.probes.iter().filter(|probe| probe.attached).count();
+                let _ = writeln!(text, "probes: {attached} of {} attached", self.probes.len());
+                for probe in &self.probes {
+                    let mark = if probe.attached { "ok     " } else { "missing" };
+                    let _ = writeln!(
+                        text,
+                        "  {mark}  {:<26} {:<6}  {}",
+                        probe.function, probe.site, probe.tells
+                    );
+                    if let Some(reason) = &probe.reason {
+                        let _ = writeln!(text, "           {reason}");
+                    }
+                }
+                for field in &self.missing_fields {
+                    let _ = writeln!(text, "  missing  {field} (kernel field)");
+                }
+                text.push('\n');
+            }
+        }
+        for it in &self.surroundings {
+            let mark = if it.found { "found  " } else { "absent " };
+            let _ = writeln!(text, "  {mark}  {}: {}", it.what, it.means);
+        }
+        text
+    }
+}
+
+fn row(probe: &probe::Probe, state: &ProbeState) -> ProbeRow {
+    let reason = match state {
+        ProbeState::Attached => None,
+        ProbeState::Missing(reason) => Some(reason.clone()),
+    };
+    ProbeRow {
+        function: probe.function,
+        module: probe.module,
+        site: if probe.site == Site::Entry { "entry" } else { "return" },
+        mandatory: probe.mandatory,
+        attached: reason.is_none(),
+        reason,
+        tells: probe.tells,
+    }
+}
+
+fn surroundings() -> Vec<Surrounding> {
+    let found = |path: &str| Path::new(path).exists();
+    let tracefs = found("/sys/kernel/tracing/trace") || found("/sys/kernel/debug/tracing/trace");
+    let look = |what, found, means| Surrounding { what, found, means };
+    vec![
+        look("the NVMe host driver", found("/sys/module/nvme_core"), "without it there is nothing to watch"),
+        look("the kernel's BTF", found("/sys/kernel/btf/vmlinux"), "without it there are no probes"),
+        look(
+            "BTF of nvme_core",
+            found("/sys/kernel/btf/nvme_core"),
+            "without it the driver must be built into the kernel",
+        ),
+        look(
+            "kprobes for perf",
+            found("/sys/bus/event_source/devices/kprobe/type"),
+            "without them there are no probes",
+        ),
+        look("tracefs", tracefs, "not needed: probes are attached through perf"),
+        look("/sys/class/nvme", found("/sys/class/nvme"), "without it no controller can be listed"),
+    ]
+}

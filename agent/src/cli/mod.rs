@@ -1,0 +1,159 @@
+//! The command line: one file a command.
+//!
+//! Owns: flags, exit codes, what people see. Holds no rule of its own.
+
+mod doctor;
+mod run;
+mod window;
+
+use std::{io::IsTerminal, path::PathBuf, process::ExitCode};
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use tracing_subscriber::EnvFilter;
+
+use crate::{host::SysRoot, probe};
+
+/// What a command came to; the highest that holds is the exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Exit {
+    /// Clean, or done.
+    Clean = 0,
+    /// Findings, refused or declined.
+    Findings = 1,
+    /// Wrong usage.
+    Usage = 2,
+    /// Not everything could be checked.
+    Unchecked = 3,
+    /// Failed.
+    Failed = 4,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// For whom output is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum Format {
+    /// People.
+    #[default]
+    Text,
+    /// Programs.
+    Json,
+}
+
+/// Flags of every command.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Common {
+    /// A folder that stands for /sys
+    #[arg(long, global = true, value_name = "DIR")]
+    pub sysfs: Option<PathBuf>,
+    /// A folder that stands for / (in a pod: the mounted host)
+    #[arg(long, global = true, value_name = "DIR", conflicts_with = "sysfs")]
+    pub root: Option<PathBuf>,
+    /// For whom the output is
+    #[arg(short, long, global = true, value_enum, value_name = "FORMAT", default_value_t)]
+    pub output: Format,
+    /// For whom the log (standard error) is
+    #[arg(long, global = true, value_enum, value_name = "FORMAT", default_value_t)]
+    pub log_format: Format,
+}
+
+impl Common {
+    fn sys_root(&self) -> SysRoot {
+        SysRoot::from_flags(self.sysfs.as_deref(), self.root.as_deref())
+    }
+
+    /// Whether it is the running kernel that is looked at. A `--sysfs` folder may be anybody's.
+    fn is_this_host(&self) -> bool {
+        self.sysfs.is_none()
+    }
+}
+
+#[derive(Debug, Parser)]
+#[command(
+    name = "pathwarden",
+    about = "Watches the paths of NVMe-over-Fabrics volumes on this host",
+    version = version(),
+    arg_required_else_help = true,
+    after_help = "Exit codes: 0 clean or done, 1 findings, 2 usage, 3 could not check everything, 4 failed."
+)]
+struct Cli {
+    #[command(flatten)]
+    common: Common,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Follow the host's paths and print each window in which a volume had none
+    Run(run::Args),
+    /// Say what of the kernel can be seen from here, and what is missing
+    Doctor(doctor::Args),
+}
+
+/// Parses the arguments, runs the command, and turns what it came to into an exit code.
+#[must_use]
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    log_to_stderr(cli.common.log_format);
+    let outcome = match &cli.command {
+        Command::Run(args) => run::run(args, &cli.common),
+        Command::Doctor(args) => doctor::run(args, &cli.common),
+    };
+    match outcome {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            // The reader has gone (`pathwarden … | head`): nobody to tell, nothing wrong.
+            if broken_pipe(&error) {
+                return Exit::Clean.into();
+            }
+            eprintln!("pathwarden: {error:#}");
+            Exit::Failed.into()
+        }
+    }
+}
+
+fn version() -> &'static str {
+    if probe::object::embedded().is_some() {
+        concat!(env!("CARGO_PKG_VERSION"), " (with probes)")
+    } else {
+        concat!(env!("CARGO_PKG_VERSION"), " (built without probes)")
+    }
+}
+
+/// Level by `PATHWARDEN_LOG` (`debug`, `pathwarden::probe=trace`), else informational.
+fn log_to_stderr(format: Format) {
+    let filter = EnvFilter::try_from_env("PATHWARDEN_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    let builder =
+        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    match format {
+        Format::Json => builder.json().init(),
+        Format::Text => {
+            builder.with_ansi(std::io::stderr().is_terminal()).with_target(false).init();
+        }
+    }
+}
+
+fn broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause
+            .downcast_ref::<std::io::Error>()
+            .is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_flags_fit_together() {
+        Cli::command().debug_assert();
+    }
+}
