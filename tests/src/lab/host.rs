@@ -194,6 +194,22 @@ impl Controller {
     }
 }
 
+#[cfg(test)]
+impl Controller {
+    /// One that is only a name.
+    pub(crate) fn named(name: &str) -> Self {
+        let never = Span {
+            begin: BootNs(0),
+            end: BootNs(0),
+        };
+        Self {
+            name: name.to_owned(),
+            connected: never,
+            dir: PathBuf::new(),
+        }
+    }
+}
+
 /// The multipath block device of a namespace.
 #[derive(Debug)]
 pub struct Head {

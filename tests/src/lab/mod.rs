@@ -7,6 +7,7 @@
 pub mod agent;
 pub mod attribute;
 pub mod clock;
+pub mod hidden;
 pub mod host;
 pub mod io;
 pub mod protocol;

@@ -33,6 +33,7 @@ fn run(lab: &mut Lab) -> Result<String> {
     let truth = scene.truth.cutover(flip, &scene.source)?;
     let ([window], mut verdict) = watched.windows()?;
     verdict.window(&window, &truth)?;
+    verdict.causes(&window, &truth, [&scene.source, &scene.destination]);
     verdict.gap(&seen, &window.span()?)?;
     verdict.require(window.class == "cutover", || {
         format!("class is {}", window.class)

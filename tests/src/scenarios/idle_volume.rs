@@ -30,6 +30,7 @@ fn run(lab: &mut Lab) -> Result<String> {
     let truth = scene.truth.cutover(flip, &scene.source)?;
     let ([window], mut verdict) = watched.windows()?;
     verdict.window(&window, &truth)?;
+    verdict.causes(&window, &truth, [&scene.source, &scene.destination]);
     verdict.require(truth.begun_by == BegunBy::AnaLog, || {
         format!(
             "the volume was not idle: the window was begun by {:?}",

@@ -1,6 +1,7 @@
 //! The scenarios, one file each: what is done to a host, and what must have been measured.
 
 mod clean_cutover;
+mod degraded;
 mod idle_volume;
 mod scene;
 mod second_freeze;
@@ -35,6 +36,7 @@ pub fn all() -> &'static [Scenario] {
         second_freeze::SCENARIO,
         target_dies::SCENARIO,
         idle_volume::SCENARIO,
+        degraded::SCENARIO,
     ]
 }
 

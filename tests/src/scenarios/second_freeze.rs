@@ -40,8 +40,13 @@ fn run(lab: &mut Lab) -> Result<String> {
         scene.truth.cutover(back, &scene.destination)?,
     ];
     let (windows, mut verdict) = watched.windows::<2>()?;
-    for (window, truth) in windows.iter().zip(&truths) {
+    let moves = [
+        [&scene.source, &scene.destination],
+        [&scene.destination, &scene.source],
+    ];
+    for ((window, truth), by) in windows.iter().zip(&truths).zip(moves) {
         verdict.window(window, truth)?;
+        verdict.causes(window, truth, by);
         verdict.gap(&seen, &window.span()?)?;
     }
     verdict.require(seen.errors().is_empty(), || {

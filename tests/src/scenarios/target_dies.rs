@@ -36,6 +36,7 @@ fn run(lab: &mut Lab) -> Result<String> {
     let truth = scene.truth.controller_loss(death, &scene.source)?;
     let ([window], mut verdict) = watched.windows()?;
     verdict.window(&window, &truth)?;
+    verdict.causes(&window, &truth, [&scene.source, &scene.source]);
     verdict.gap(&seen, &window.span()?)?;
     verdict.require(window.class == "outage", || {
         format!("class is {}", window.class)

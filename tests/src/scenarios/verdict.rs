@@ -7,6 +7,7 @@ use anyhow::{Result, anyhow};
 
 use crate::lab::agent::{Memory, Ready, Window};
 use crate::lab::clock::{Millis, Span};
+use crate::lab::host::Controller;
 use crate::lab::io::Record;
 use crate::lab::truth::{BegunBy, TrueWindow};
 
@@ -94,25 +95,34 @@ impl Verdict {
             u128::from(window.error_ns) <= ENDS_WITHIN.as_nanos(),
             || format!("error_ns {} with probes", window.error_ns),
         );
-        self.causes(window, truth);
         Ok(())
     }
 
-    /// The causes that the truth shows: what ends a window that the log or a failed request began is a log.
-    fn causes(&mut self, window: &Window, truth: &TrueWindow) {
+    /// The causes that the truth shows, each through the controller that the scenario moved.
+    pub(super) fn causes(&mut self, window: &Window, truth: &TrueWindow, by: [&Controller; 2]) {
         let (begin, end) = match truth.begun_by {
             BegunBy::FailedIo => ("ana-error", "ana-log"),
             BegunBy::AnaLog => ("ana-log", "ana-log"),
             BegunBy::ControllerState => ("controller-state", "controller-state"),
         };
-        let found = &window.cause_begin.kind;
-        self.require(found == begin, || {
-            format!("cause_begin is {found}, not {begin}")
-        });
-        let found = window.cause_end.as_ref().map(|cause| cause.kind.as_str());
-        self.require(found == Some(end), || {
-            format!("cause_end is {found:?}, not {end}")
-        });
+        let found = [Some(&window.cause_begin), window.cause_end.as_ref()];
+        for (which, expected, controller, found) in [
+            ("begin", begin, by[0], found[0]),
+            ("end", end, by[1], found[1]),
+        ] {
+            let through = found.and_then(|cause| cause.controller.as_ref());
+            let kind = found.map(|cause| cause.kind.as_str());
+            let name = through.map(|controller| controller.name.as_str());
+            self.require(
+                kind == Some(expected) && name == Some(&controller.name),
+                || {
+                    format!(
+                        "cause_{which} is {found:?}, not {expected} through {}",
+                        controller.name
+                    )
+                },
+            );
+        }
     }
 
     /// The prober's gap contains the window, and nothing was served inside it.
@@ -149,13 +159,15 @@ fn mib(kib: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lab::agent::Cause;
+    use crate::lab::agent::{Cause, ControllerName};
     use crate::lab::clock::BootNs;
 
     fn window(begin: u64, end: u64) -> Window {
         let cause = |kind: &str| Cause {
             kind: kind.to_owned(),
-            controller: None,
+            controller: Some(ControllerName {
+                name: "nvme0".to_owned(),
+            }),
         };
         Window {
             nqn: "nqn.a".to_owned(),
@@ -219,16 +231,24 @@ mod tests {
     }
 
     #[test]
-    fn a_cause_other_than_the_truths_fails() {
-        let mut verdict = Verdict::default();
+    fn a_cause_other_than_the_truths_or_through_another_controller_fails() {
+        let controller = |name: &str| Controller::named(name);
+        let (source, other) = (controller("nvme0"), controller("nvme1"));
         let mut measured = window(1_000, 2_000);
-        measured.cause_begin.kind = "ana-log".to_owned();
-        verdict.window(&measured, &truth(1_000, 2_000)).unwrap();
-        let error = verdict.close().unwrap_err().to_string();
+        let causes = |measured: &Window, by| {
+            let mut verdict = Verdict::default();
+            verdict.causes(measured, &truth(1_000, 2_000), by);
+            verdict.close().map_err(|error| error.to_string())
+        };
+        assert!(causes(&measured, [&source, &source]).is_ok());
         assert!(
-            error.contains("cause_begin is ana-log, not ana-error"),
-            "{error}"
+            causes(&measured, [&source, &other])
+                .unwrap_err()
+                .starts_with("cause_end is")
         );
+        measured.cause_begin.kind = "ana-log".to_owned();
+        let error = causes(&measured, [&source, &source]).unwrap_err();
+        assert!(error.contains("not ana-error through nvme0"), "{error}");
     }
 
     #[test]

@@ -17,7 +17,7 @@ use super::clock::BootNs;
 use super::wait::{self, Look};
 use lines::Lines;
 pub use log::{LogLine, Ready};
-pub use window::{Cause, Window};
+pub use window::{Cause, ControllerName, Window};
 
 const PROGRAM: &str = "/usr/bin/pathwarden";
 /// User and group `nobody`.

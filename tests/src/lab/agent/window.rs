@@ -44,7 +44,14 @@ pub struct Cause {
     /// The kind, such as `ana-log`.
     pub kind: String,
     /// The controller it came from.
-    pub controller: Option<String>,
+    pub controller: Option<ControllerName>,
+}
+
+/// A controller, told apart from others that had its name before.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct ControllerName {
+    /// The kernel's name.
+    pub name: String,
 }
 
 impl Window {
@@ -73,7 +80,7 @@ mod tests {
         let line = r#"{"id":"w1","nqn":"nqn.a","nsid":1,"uuid":null,"begin_ns":100,"end_ns":350,
             "duration_ns":250,"open":false,"truncated_begin":false,"truncated_end":false,
             "class":"cutover","severity":"queued","cause_begin":{"kind":"ana-error",
-            "controller":"nvme0"},"cause_end":{"kind":"ana-log","controller":"nvme1"},
+            "controller":{"name":"nvme0","gen":1}},"cause_end":{"kind":"ana-log","controller":null},
             "error_ns":1000,"source":"bpf"}"#;
         let window = Window::parse(line).unwrap();
         assert_eq!(
@@ -84,6 +91,7 @@ mod tests {
             }
         );
         assert_eq!(window.cause_begin.kind, "ana-error");
+        assert_eq!(window.cause_begin.controller.unwrap().name, "nvme0");
     }
 
     #[test]
