@@ -3,7 +3,10 @@
 mod clean_cutover;
 mod degraded;
 mod idle_volume;
+mod kernel_log;
 mod scene;
+mod scripted_scene;
+mod scripted_target;
 mod second_freeze;
 mod target_dies;
 mod truth_agrees;
@@ -37,6 +40,7 @@ pub fn all() -> &'static [Scenario] {
         target_dies::SCENARIO,
         idle_volume::SCENARIO,
         degraded::SCENARIO,
+        scripted_target::SCENARIO,
     ]
 }
 
