@@ -1,6 +1,7 @@
 //! Pathwarden's library: see ARCHITECTURE.md for the map of its modules.
 
 pub mod cli;
+pub mod diagnose;
 pub mod engine;
 pub mod event;
 pub mod fabric;

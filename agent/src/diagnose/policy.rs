@@ -1,0 +1,21 @@
+//! Bounds of the diagnosis, from the configuration.
+
+use std::time::Duration;
+
+/// How old something must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Policy {
+    /// Nothing younger is judged (`repair.min_age`).
+    pub min_age: Duration,
+    /// A delete that takes longer hangs (`repair.delete_hung`).
+    pub delete_hung: Duration,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            min_age: Duration::from_secs(30),
+            delete_hung: Duration::from_secs(120),
+        }
+    }
+}
