@@ -21,6 +21,7 @@ pub fn change_ctrl_state(ctx: ProbeContext) -> u32 {
     if pointer == 0 || !state::allowed(old, new) {
         return 0;
     }
+    debug_line!(&ctx, "controller {:x}: state {} to {}", pointer, old, new);
     if old == state::NEW {
         identity(pointer);
     }

@@ -32,6 +32,7 @@ pub fn update_ana_state(ctx: ProbeContext) -> u32 {
     if count == 0 {
         return 0;
     }
+    debug_line!(&ctx, "controller {:x}: an ANA group of {} namespaces", pointer, count);
     let held = if count > MAX_GROUP_NSIDS as u32 { MAX_GROUP_NSIDS as u32 } else { count };
     record::<AnaBody>(Kind::Ana, |body| unsafe {
         fill_controller(&raw mut (*body).controller, pointer);
@@ -70,6 +71,7 @@ pub fn failover_req(ctx: ProbeContext) -> u32 {
     if ns == 0 || pending || read_u64(ctrl, offset::CTRL_ANA_LOG_BUF()) == 0 {
         return 0;
     }
+    debug_line!(&ctx, "leg {:x}: status {:x}, pending from now on", ns, code);
     record::<AnaPendingBody>(Kind::AnaPending, |body| unsafe {
         fill_leg(&raw mut (*body).leg, ns);
         (*body).status = code as u32;

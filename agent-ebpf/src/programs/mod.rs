@@ -4,6 +4,14 @@
 //! Rules they keep: read what is there now, at function entry, and say so with the boot clock; decide nothing but
 //! whether the call is an event at all (many calls are refused by the kernel); never block, never loop over I/O.
 
+/// A debug line of a program, for whoever works on it. Without the feature `log` it is nothing.
+macro_rules! debug_line {
+    ($ctx:expr, $($words:tt)*) => {
+        #[cfg(feature = "log")]
+        aya_log_ebpf::debug!($ctx, $($words)*);
+    };
+}
+
 mod connect;
 mod controller;
 mod emit;

@@ -10,8 +10,10 @@ use aya::{
 use pathwarden_ebpf::Field;
 
 use super::{
-    Unavailable, object,
+    Unavailable,
+    debug_lines::DebugLines,
     fields::{self, KernelFields},
+    object,
     plan::{PROBES, Probe},
     ring::Ring,
 };
@@ -81,7 +83,8 @@ pub fn attach() -> Result<Attached, Unavailable> {
     }
     let map = ebpf.take_map("EVENTS").ok_or_else(|| no_map("EVENTS"))?;
     let ring = RingBuf::try_from(map).map_err(|error| Unavailable::Load(error.into()))?;
-    Ok(Attached { ring: Ring::new(ring), report: AttachReport { probes, fields }, programs: Programs { _ebpf: ebpf } })
+    let ring = Ring::new(ring, DebugLines::of(&mut ebpf));
+    Ok(Attached { ring, report: AttachReport { probes, fields }, programs: Programs { _ebpf: ebpf } })
 }
 
 fn load(object: &[u8], fields: &KernelFields) -> Result<Ebpf, Unavailable> {

@@ -5,6 +5,7 @@
 
 mod attach;
 pub mod btf;
+mod debug_lines;
 mod decode;
 mod fields;
 pub mod object;

@@ -12,6 +12,7 @@ use crate::fabric::BootNs;
 
 use super::{
     decode::decode,
+    debug_lines::DebugLines,
     translate::{BPF_ERROR_NS, Translate},
 };
 
@@ -20,15 +21,18 @@ pub struct Ring {
     ring: RingBuf<MapData>,
     sequences: HashMap<u32, u64>,
     translate: Translate,
+    debug_lines: DebugLines,
 }
 
 impl Ring {
-    pub(super) fn new(ring: RingBuf<MapData>) -> Self {
-        Self { ring, sequences: HashMap::new(), translate: Translate::default() }
+    pub(super) fn new(ring: RingBuf<MapData>, debug_lines: DebugLines) -> Self {
+        let (sequences, translate) = (HashMap::new(), Translate::default());
+        Self { ring, sequences, translate, debug_lines }
     }
 
     /// Takes all that is in the ring now.
     pub fn drain(&mut self, events: &mut Vec<Envelope>) {
+        self.debug_lines.flush();
         while let Some(item) = self.ring.next() {
             let record = match decode(&item) {
                 Ok(record) => record,
