@@ -12,7 +12,6 @@ mod outcome;
 
 use std::fs;
 use std::path::PathBuf;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context as _, Result};
@@ -44,10 +43,19 @@ pub(crate) fn run(options: &Options) -> Result<LabRun> {
         programs,
         scenarios,
     };
+    let kernels: Vec<_> = options
+        .kernel
+        .suites
+        .iter()
+        .map(|&suite| lab.look_up(suite))
+        .collect();
     // One lab at a time on this machine, whichever clone it is started in: guests that share the processors measure each
     // other.
-    let _turn = lab.cache.lock("lab")?;
-    let run = lab.run_all(&options.kernel.suites, options.jobs.get());
+    let turn = lab.cache.lock("lab")?;
+    let run = LabRun {
+        kernels: in_order(&kernels, options.jobs.get(), |kernel| lab.run(kernel)),
+    };
+    drop(turn);
     print!("{}", run.failures());
     println!("{}", run.summary());
     Ok(run)
@@ -59,33 +67,11 @@ struct Lab {
     scenarios: Vec<String>,
 }
 
-impl Lab {
-    /// Runs all suites' kernels, `jobs` at a time, and returns them in the order given.
-    fn run_all(&self, suites: &[Suite], jobs: usize) -> LabRun {
-        let next = AtomicUsize::new(0);
-        let done = Mutex::new(Vec::new());
-        std::thread::scope(|scope| {
-            for _ in 0..jobs.min(suites.len()) {
-                scope.spawn(|| {
-                    while let Some(suite) = suites.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        let run = self.run_one(*suite);
-                        done.lock()
-                            .unwrap_or_else(std::sync::PoisonError::into_inner)
-                            .push((*suite, run));
-                    }
-                });
-            }
-        });
-        let mut done = done
-            .into_inner()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
-        done.sort_by_key(|(suite, _)| suites.iter().position(|other| other == suite));
-        LabRun {
-            kernels: done.into_iter().map(|(_, run)| run).collect(),
-        }
-    }
+/// A kernel to boot, or why there is none, by the name it goes by.
+type LookedUp = (String, Result<Kernel, String>);
 
-    fn run_one(&self, suite: Suite) -> KernelRun {
+impl Lab {
+    fn look_up(&self, suite: Suite) -> LookedUp {
         match Kernel::of(&self.cache, suite) {
             Ok(kernel) => {
                 let label = kernel.series();
@@ -93,15 +79,21 @@ impl Lab {
                     "note: {label} is {suite}'s {} ({})",
                     kernel.release, kernel.version
                 );
-                let outcome = self
-                    .boot(&kernel, &label)
-                    .map_err(|error| format!("{error:#}"));
-                KernelRun { label, outcome }
+                (label, Ok(kernel))
             }
-            Err(error) => KernelRun {
-                label: suite.to_string(),
-                outcome: Err(format!("{error:#}")),
-            },
+            Err(error) => (suite.to_string(), Err(format!("{error:#}"))),
+        }
+    }
+
+    fn run(&self, (label, kernel): &LookedUp) -> KernelRun {
+        let boot = |kernel| {
+            self.boot(kernel, label)
+                .map_err(|error| format!("{error:#}"))
+        };
+        let outcome = kernel.as_ref().map_err(Clone::clone).and_then(boot);
+        KernelRun {
+            label: label.clone(),
+            outcome,
         }
     }
 
@@ -120,7 +112,52 @@ impl Lab {
     }
 }
 
+/// Runs `jobs` of them at a time; the results are in the order of the items.
+fn in_order<T: Sync, R: Send>(items: &[T], jobs: usize, run: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let take = || {
+        let mut done = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(item) = items.get(at) else {
+                return done;
+            };
+            done.push((at, run(item)));
+        }
+    };
+    let mut done = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..jobs.min(items.len()))
+            .map(|_| scope.spawn(take))
+            .collect();
+        let joined = workers.into_iter().map(|worker| match worker.join() {
+            Ok(done) => done,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        joined.flatten().collect::<Vec<_>>()
+    });
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
 /// A folder of the lab's; a kernel's console and other files are kept under its name.
 fn folder(name: &str) -> PathBuf {
     workspace::target().join("lab").join(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn results_come_in_the_order_of_the_items_however_many_run_at_once() {
+        for jobs in [1, 2, 5] {
+            let results = in_order(&[30, 10, 20], jobs, |&wait| {
+                std::thread::sleep(Duration::from_millis(wait));
+                wait
+            });
+
+            assert_eq!(results, [30, 10, 20], "{jobs} at a time");
+        }
+    }
 }

@@ -49,10 +49,11 @@ pub(super) fn candidates(stanzas: &[Stanza]) -> Result<Vec<Candidate>> {
 }
 
 fn candidate(release: &str, image: &Stanza) -> Candidate {
-    // New suites split the image package: the kernel is in linux-binary-*, the modules in linux-modules-*.
+    // New suites split the image package: the kernel is in linux-binary-*, the modules in linux-modules-*, the list of what
+    // is built in in linux-base-*, each with the release behind.
     let mut packages: Vec<String> = image
         .depends()
-        .filter(|name| name.starts_with("linux-binary-") || name.starts_with("linux-modules-"))
+        .filter(|name| name.starts_with("linux-") && name.ends_with(release))
         .map(str::to_owned)
         .collect();
     if packages.is_empty() {
@@ -152,6 +153,7 @@ linux-image-6.12.117+deb12-amd64 6.12.117-1~deb12u1 kmod";
         assert_eq!(
             found[0].packages,
             [
+                "linux-base-7.2.13+deb14-amd64",
                 "linux-binary-7.2.13+deb14-amd64",
                 "linux-modules-7.2.13+deb14-amd64"
             ]
