@@ -1,6 +1,7 @@
 //! Pathwarden's library: see ARCHITECTURE.md for the map of its modules.
 
 pub mod cli;
+pub mod config;
 pub mod diagnose;
 pub mod engine;
 pub mod event;
