@@ -1,5 +1,3 @@
-use std::time::Instant;
-
 use super::*;
 use crate::target::Counters;
 use crate::target::ana::{AnaState, Announce};
@@ -86,7 +84,7 @@ fn the_association_is_dropped_after_connect_once() {
 #[test]
 fn the_association_is_dropped_a_while_after_it_went_live() {
     let target = healthy();
-    let delay = Duration::from_millis(150);
+    let delay = Duration::from_millis(600);
     target.port(0).behave(Rule::drop_after(On::Live, delay));
     let start = Instant::now();
     let (mut association, mut queue) = live(&target, 0);
@@ -192,7 +190,7 @@ fn the_ana_log_hangs_while_everything_else_is_answered() {
 fn the_ana_log_comes_late_or_not_at_all() {
     let target = healthy();
     let (mut association, _queue) = live(&target, 0);
-    let delay = Duration::from_millis(120);
+    let delay = Duration::from_millis(600);
     target
         .port(0)
         .behave(Rule::new(On::AnaLog, Act::Delay(delay)));

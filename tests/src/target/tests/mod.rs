@@ -10,7 +10,7 @@ mod presence;
 mod protocol;
 
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::initiator::{Association, Completion, Outgoing, Queue, Submission};
 use super::plan::{ExportPlan, NamespacePlan, Plan, PortPlan, SubsystemPlan};
@@ -55,4 +55,13 @@ fn read_block(queue: &mut Queue) -> Completion {
     queue
         .run(Submission::read(1, 0, 1), Outgoing::Room(512))
         .unwrap()
+}
+
+/// Looks until something holds, for a few seconds.
+fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(5);
+    while !holds() {
+        assert!(Instant::now() < deadline, "{what}: not so");
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }

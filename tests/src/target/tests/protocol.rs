@@ -122,3 +122,33 @@ fn a_host_that_terminates_is_written_down() {
     assert_eq!(queue.end(), Failure::Closed);
     assert_eq!(target.port(0).transcript().counters().protocol_errors, 1);
 }
+
+/// Streams that a seeded generator makes up: some begin as they should, none goes on so.
+#[test]
+fn nonsense_hurts_nobody_but_the_connection_it_comes_on() {
+    let target = healthy();
+    let (_association, mut queue) = live(&target, 0);
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut random = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    for round in 0..300 {
+        let length = usize::try_from(random() % 400).unwrap();
+        let mut bytes: Vec<u8> = (0..length).map(|_| random().to_le_bytes()[0]).collect();
+        let mut nonsense = dialled(&target);
+        if round % 2 == 0 {
+            nonsense.handshake(0, 0).unwrap();
+            if let Some(header) = bytes.get_mut(..8) {
+                // A command or data PDU whose header is right as far as it can be checked.
+                let (kind, hlen) = if round % 4 == 0 { (4, 72) } else { (6, 24) };
+                header.copy_from_slice(&[kind, 0, hlen, hlen, 200, 0, 0, 0]);
+            }
+        }
+        // The target may have hung up before all of it was sent.
+        nonsense.raw(&bytes).ok();
+    }
+    assert_eq!(read_block(&mut queue).status, 0);
+}
