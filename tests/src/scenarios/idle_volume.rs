@@ -19,8 +19,8 @@ pub(super) const SCENARIO: Scenario = Scenario {
 };
 
 fn run(lab: &mut Lab) -> Result<String> {
-    let scene = Scene::set(lab)?;
-    let watched = Watched::start()?;
+    let mut scene = Scene::set(lab)?;
+    let watched = Watched::start(&mut scene.truth)?;
 
     let flip = scene.target.port(1).ana(Inaccessible)?;
     wait::pause(Duration::from_secs(2));

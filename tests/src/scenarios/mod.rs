@@ -5,6 +5,7 @@ mod degraded;
 mod idle_volume;
 mod kernel_log;
 mod scene;
+mod scripted_faults;
 mod scripted_scene;
 mod scripted_target;
 mod second_freeze;
@@ -41,6 +42,7 @@ pub fn all() -> &'static [Scenario] {
         idle_volume::SCENARIO,
         degraded::SCENARIO,
         scripted_target::SCENARIO,
+        scripted_faults::SCENARIO,
     ]
 }
 

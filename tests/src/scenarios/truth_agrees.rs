@@ -28,7 +28,7 @@ fn run(lab: &mut Lab) -> Result<String> {
     let scene = Scene::set(lab)?;
     let io = Io::start(&scene.head)?;
 
-    let flip = scene.target.port(1).ana(Inaccessible)?;
+    let flip = io.between_operations(|| scene.target.port(1).ana(Inaccessible))?;
     wait::pause(Duration::from_millis(500));
     scene.target.port(2).ana(Optimized)?;
     io.flowing_since(BootNs::now())?;

@@ -130,7 +130,8 @@ impl Verdict {
         let gap = seen.gap_at(window.middle())?;
         self.figure(format!("gap {} ms", Millis(gap.length())));
         self.require(gap.contains(window, ENDS_WITHIN), || {
-            format!("the prober's gap {gap} does not contain the window {window}")
+            let around = seen.around(window.begin);
+            format!("the prober's gap {gap} does not contain the window {window}: {around}")
         });
         let served = seen.served_inside(window, ENDS_WITHIN);
         self.require(served == 0, || {

@@ -5,6 +5,7 @@ use anyhow::{Result, anyhow, ensure};
 use super::scene::{NQN, NSID};
 use super::verdict::Verdict;
 use crate::lab::agent::{Agent, Memory, Ready, Window};
+use crate::lab::truth::Truth;
 
 /// An agent that measures.
 #[derive(Debug)]
@@ -15,11 +16,13 @@ pub(super) struct Watched {
 }
 
 impl Watched {
-    /// Starts the agent and waits until it is ready; its memory is that after its first snapshot.
-    pub(super) fn start() -> Result<Self> {
+    /// Starts the agent and waits until it is ready; its memory is that after its first snapshot. The truth's probes then
+    /// go before the agent's.
+    pub(super) fn start(truth: &mut Truth) -> Result<Self> {
         let mut agent = Agent::start()?;
         let ready = agent.ready()?;
         let memory = agent.memory()?;
+        truth.go_first()?;
         Ok(Self {
             agent,
             ready,

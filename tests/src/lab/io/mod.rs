@@ -81,8 +81,8 @@ impl Io {
         })
     }
 
-    /// Does something between two operations. One that is under way when a controller is lost may still complete well a
-    /// few milliseconds later: the answer was there already. Such a completion says nothing about the window.
+    /// Does something between two operations. One that is under way when its path goes may still complete well, a few
+    /// milliseconds into the window: the answer was there already. Such a completion says nothing about the window.
     pub fn between_operations<T>(&self, what: impl FnOnce() -> T) -> T {
         let _turn = self
             .shared

@@ -58,6 +58,19 @@ impl Record {
             .count()
     }
 
+    /// The operations around `moment`, for an error.
+    pub fn around(&self, moment: BootNs) -> String {
+        const EACH_SIDE: usize = 3;
+        let middle = self.completions.partition_point(|done| done.at <= moment);
+        let first = middle.saturating_sub(EACH_SIDE);
+        let last = self.completions.len().min(middle + EACH_SIDE);
+        let lines = self.completions[first..last].iter().map(|done| {
+            let end = done.error.as_deref().unwrap_or("good");
+            format!("{}..{} {end}", done.begun, done.at)
+        });
+        lines.collect::<Vec<_>>().join(", ")
+    }
+
     /// The gap at `moment`: from the last good completion before it to the first good one after. The one that spans a
     /// window contains the window; the time from submit to completion of the held operation need not.
     pub fn gap_at(&self, moment: BootNs) -> Result<Span> {

@@ -46,6 +46,8 @@ const EVENTS: [(&str, &str); 7] = [
 pub struct Truth {
     tracefs: PathBuf,
     instance: PathBuf,
+    /// From before the probes were last put in anew.
+    earlier: Vec<Event>,
 }
 
 impl Truth {
@@ -54,19 +56,33 @@ impl Truth {
         clear()?;
         let tracefs = PathBuf::from(TRACEFS);
         let instance = tracefs.join("instances").join(NAME);
-        let truth = Self { tracefs, instance };
+        let truth = Self {
+            tracefs,
+            instance,
+            earlier: Vec::new(),
+        };
+        truth.put_in()?;
+        Ok(truth)
+    }
+
+    /// Puts the probes in anew, so that they run before others on the same functions: the kernel calls the last one
+    /// registered first. A BPF program that runs before them takes milliseconds when an emulated CPU first meets it,
+    /// and the trace would be late by that. What was traced so far is kept.
+    pub fn go_first(&mut self) -> Result<()> {
+        self.earlier = self.events()?;
+        clear()?;
+        self.put_in()
+    }
+
+    fn put_in(&self) -> Result<()> {
         for (event, fetch) in EVENTS {
             let definition = format!("p:{NAME}/{event} {fetch}\n");
-            attribute::append(&truth.tracefs.join("kprobe_events"), &definition)?;
+            attribute::append(&self.tracefs.join("kprobe_events"), &definition)?;
         }
-        attribute::create_dir(&truth.instance)?;
-        attribute::write(&truth.instance.join("trace_clock"), "boot")?;
-        attribute::write(&truth.instance.join("buffer_size_kb"), BUFFER_KB)?;
-        attribute::write(
-            &truth.instance.join("events").join(NAME).join("enable"),
-            "1",
-        )?;
-        Ok(truth)
+        attribute::create_dir(&self.instance)?;
+        attribute::write(&self.instance.join("trace_clock"), "boot")?;
+        attribute::write(&self.instance.join("buffer_size_kb"), BUFFER_KB)?;
+        attribute::write(&self.instance.join("events").join(NAME).join("enable"), "1")
     }
 
     /// The window that began when `source` was made inaccessible at `flip` and ended when any leg came live by its ANA log.
@@ -84,7 +100,10 @@ impl Truth {
     }
 
     fn events(&self) -> Result<Vec<Event>> {
-        let events = event::parse(&attribute::read(&self.instance.join("trace"))?)?;
+        let mut events = self.earlier.clone();
+        events.extend(event::parse(&attribute::read(
+            &self.instance.join("trace"),
+        )?)?);
         for cpu in attribute::entries(&self.instance.join("per_cpu"))? {
             let stats = attribute::read(&cpu.join("stats"))?;
             let lost = event::lost(&stats);
