@@ -5,6 +5,7 @@
 
 pub mod boot;
 pub mod clock;
+pub mod node;
 mod root;
 pub mod sysfs;
 

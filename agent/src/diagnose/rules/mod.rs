@@ -11,6 +11,7 @@ mod timeouts;
 pub(super) use identities::doubles;
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use super::guards::{self, Removal};
 use super::{Action, AtRisk, Case, Finding, Kind, Reason, Verdict};
@@ -54,8 +55,38 @@ impl<'a> Case<'a> {
         self.subject.host.subsystems.iter().filter(|subsystem| {
             let members = self.view.controllers_of(subsystem.name);
             !subsystem.is_discovery()
-                && (members.is_empty() || members.iter().any(|c| c.is_fabric()))
+                && (members.is_empty()
+                    || members
+                        .iter()
+                        .any(|c| c.is_fabric() || c.transport.value().is_none()))
         })
+    }
+
+    /// A subsystem's NQN, by the word of its controllers where its own could not be read.
+    fn nqn_of(&self, subsystem: &'a Subsystem) -> Option<&'a Nqn> {
+        subsystem.nqn.value().or_else(|| {
+            let members = self.view.controllers_of(subsystem.name);
+            members
+                .iter()
+                .find_map(|controller| controller.subsysnqn.value())
+        })
+    }
+
+    /// The kernel's subsystems by their NQN: usually one each.
+    fn by_nqn(&self) -> BTreeMap<&'a Nqn, Vec<&'a Subsystem>> {
+        let mut by_nqn: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for subsystem in self.subsystems() {
+            if let Some(nqn) = self.nqn_of(subsystem) {
+                by_nqn.entry(nqn).or_default().push(subsystem);
+            }
+        }
+        by_nqn
+    }
+
+    /// The kernel's subsystems of one NQN.
+    fn instances_of(&self, nqn: &'a Nqn) -> impl Iterator<Item = &'a Subsystem> {
+        self.subsystems()
+            .filter(move |subsystem| self.nqn_of(subsystem) == Some(nqn))
     }
 
     /// Whether all that belongs to a subsystem could be read, its own attributes aside.
@@ -87,7 +118,7 @@ impl<'a> Case<'a> {
     }
 
     /// Whether a namespace is what is asked about, or nothing else is.
-    fn asks_about(&self, subsystem: &Subsystem, namespace: &Namespace) -> bool {
+    fn asks_about(&self, subsystem: &'a Subsystem, namespace: &Namespace) -> bool {
         let asked = subsystem
             .nqn
             .value()

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::super::{AtRisk, Case, Finding, Kind, NamespaceId, Published, Reason, Verdict};
 use super::{DARK, counted, namespace_text, namespaces_text};
-use crate::fabric::{AnaGroup, AnaState, Layout, LegStanding, Namespace, Nqn, Subsystem, Unusable};
+use crate::fabric::{AnaGroup, AnaState, Layout, LegStanding, Namespace, Subsystem, Unusable};
 
 pub(super) fn find(case: &Case<'_>, findings: &mut Vec<Finding>) {
     for subsystem in case.subsystems() {
@@ -54,7 +54,7 @@ fn without_usable_leg(case: &Case<'_>, subsystem: &Subsystem, findings: &mut Vec
             continue;
         }
         let members = case.view.controllers_of(subsystem.name).iter().copied();
-        let mut finding = case.about_subsystem(kind, subsystem.nqn.value(), members, verdict);
+        let mut finding = case.about_subsystem(kind, case.nqn_of(subsystem), members, verdict);
         if let [only] = namespaces.as_slice() {
             finding.nsid = only.nsid;
         }
@@ -110,39 +110,30 @@ fn evidence(
     lines
 }
 
-/// Whether another kernel subsystem of the same NQN serves the namespace; that is `ambiguous-head`'s to tell.
+/// Whether another kernel subsystem of the same NQN serves the namespace, or may; that is `ambiguous-head`'s to tell.
 fn served_by_another_instance(
     case: &Case<'_>,
     subsystem: &Subsystem,
     namespace: &Namespace,
 ) -> bool {
-    let Some(nqn) = subsystem.nqn.value() else {
+    let Some(nqn) = case.nqn_of(subsystem) else {
         return false;
     };
-    case.subject
-        .host
-        .subsystems
-        .iter()
-        .filter(|other| other.name != subsystem.name && other.nqn.value() == Some(nqn))
-        .flat_map(|other| other.namespaces.iter().map(move |ns| (other, ns)))
-        .any(|(other, ns)| {
+    case.instances_of(nqn)
+        .filter(|other| other.name != subsystem.name)
+        .flat_map(|other| &other.namespaces)
+        .any(|ns| {
             let same = match (ns.uuid, namespace.uuid) {
                 (Some(a), Some(b)) => a == b,
-                _ => ns.nsid.is_some() && ns.nsid == namespace.nsid,
+                _ => ns.nsid.is_none() || ns.nsid == namespace.nsid,
             };
-            same && case.survivors.is_served(other, ns)
+            same && !case.view.namespace_standing(ns).is_dark()
         })
 }
 
 /// A namespace that is asked for, or that a control plane lists, and that is not there while others are.
 fn missing(case: &Case<'_>, findings: &mut Vec<Finding>) {
-    let mut by_nqn: BTreeMap<&Nqn, Vec<&Subsystem>> = BTreeMap::new();
-    for subsystem in case.subsystems() {
-        if let Some(nqn) = subsystem.nqn.value() {
-            by_nqn.entry(nqn).or_default().push(subsystem);
-        }
-    }
-    for (nqn, instances) in by_nqn {
+    for (nqn, instances) in case.by_nqn() {
         let asked = case.subject.expectation.namespace_asked(nqn);
         let wanted: Vec<NamespaceId> = match (asked, case.subject.expectation.published(nqn)) {
             (Some(asked), _) => vec![asked],

@@ -1,8 +1,6 @@
 //! Faults of a subsystem as a whole: `no-namespace`, `redundancy-short`, `ambiguous-head`, `empty-subsystem`,
 //! `unattached`.
 
-use std::collections::BTreeMap;
-
 use super::super::{Action, AtRisk, Case, Finding, Kind, Published, Verdict};
 use super::{age_line, counted, is_live, namespaces_text};
 use crate::fabric::{Attr, Controller, Endpoint, Fault, Identity, Nqn, Subsystem};
@@ -12,13 +10,7 @@ pub(super) fn find(case: &Case<'_>, findings: &mut Vec<Finding>) {
         no_namespace(case, subsystem, findings);
         empty(case, subsystem, findings);
     }
-    let mut by_nqn: BTreeMap<&Nqn, Vec<&Subsystem>> = BTreeMap::new();
-    for subsystem in case.subsystems() {
-        if let Some(nqn) = subsystem.nqn.value() {
-            by_nqn.entry(nqn).or_default().push(subsystem);
-        }
-    }
-    for (nqn, instances) in by_nqn {
+    for (nqn, instances) in case.by_nqn() {
         redundancy_short(case, nqn, &instances, findings);
         if instances.len() > 1 {
             ambiguous_head(case, nqn, &instances, findings);
@@ -46,7 +38,7 @@ fn no_namespace(case: &Case<'_>, subsystem: &Subsystem, findings: &mut Vec<Findi
     let verdict = case.judge(Action::Rescan, first, false);
     let mut finding = case.about_subsystem(
         Kind::NoNamespace,
-        subsystem.nqn.value(),
+        case.nqn_of(subsystem),
         live.iter().copied(),
         verdict,
     );
@@ -67,9 +59,8 @@ fn no_namespace(case: &Case<'_>, subsystem: &Subsystem, findings: &mut Vec<Findi
 }
 
 fn shares_its_nqn(case: &Case<'_>, subsystem: &Subsystem) -> bool {
-    case.subject.host.subsystems.iter().any(|other| {
-        other.name != subsystem.name && other.nqn.value().is_some() && other.nqn == subsystem.nqn
-    })
+    let nqn = case.nqn_of(subsystem);
+    nqn.is_some_and(|nqn| case.instances_of(nqn).any(|other| other.name != subsystem.name))
 }
 
 /// A subsystem that nothing is attached to. One whose head is kept is `delayed-removal`'s.
@@ -81,7 +72,7 @@ fn empty(case: &Case<'_>, subsystem: &Subsystem, findings: &mut Vec<Finding>) {
     }
     let mut finding = case.about_subsystem(
         Kind::EmptySubsystem,
-        subsystem.nqn.value(),
+        case.nqn_of(subsystem),
         [],
         Verdict::ReportOnly,
     );
