@@ -3,15 +3,26 @@
 //! Owns: flags, exit codes, what people see. Holds no rule of its own.
 
 mod doctor;
+mod inspect;
+mod render;
 mod run;
+mod status;
 mod window;
 
-use std::{io::IsTerminal, path::PathBuf, process::ExitCode};
+use std::{
+    io::{IsTerminal, Write as _},
+    path::PathBuf,
+    process::ExitCode,
+};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use tracing_subscriber::EnvFilter;
 
-use crate::{host::SysRoot, probe};
+use crate::{
+    config::ConfigError,
+    host::{SysRoot, sysfs::ScanError},
+    probe,
+};
 
 /// What a command came to; the highest that holds is the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,6 +65,12 @@ pub struct Common {
     /// A folder that stands for / (in a pod: the mounted host)
     #[arg(long, global = true, value_name = "DIR", conflicts_with = "sysfs")]
     pub root: Option<PathBuf>,
+    /// The settings, instead of /etc/pathwarden/config.toml
+    #[arg(long, global = true, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// What a control plane wants of this host's subsystems (TOML)
+    #[arg(long, global = true, value_name = "FILE")]
+    pub desired: Option<PathBuf>,
     /// For whom the output is
     #[arg(short, long, global = true, value_enum, value_name = "FORMAT", default_value_t)]
     pub output: Format,
@@ -94,6 +111,10 @@ enum Command {
     Run(run::Args),
     /// Say what of the kernel can be seen from here, and what is missing
     Doctor(doctor::Args),
+    /// Print the topology: subsystems, controllers, namespaces, legs
+    Status(status::Args),
+    /// Say what is wrong, why, and what would be done about it
+    Inspect(inspect::Args),
 }
 
 /// Parses the arguments, runs the command, and turns what it came to into an exit code.
@@ -104,6 +125,8 @@ pub fn main() -> ExitCode {
     let outcome = match &cli.command {
         Command::Run(args) => run::run(args, &cli.common),
         Command::Doctor(args) => doctor::run(args, &cli.common),
+        Command::Status(args) => status::run(args, &cli.common),
+        Command::Inspect(args) => inspect::run(args, &cli.common),
     };
     match outcome {
         Ok(exit) => exit.into(),
@@ -113,9 +136,28 @@ pub fn main() -> ExitCode {
                 return Exit::Clean.into();
             }
             eprintln!("pathwarden: {error:#}");
-            Exit::Failed.into()
+            exit_of(&error).into()
         }
     }
+}
+
+/// What was asked for in a way that cannot be followed is wrong usage; the rest failed.
+fn exit_of(error: &anyhow::Error) -> Exit {
+    use std::io::ErrorKind::{NotADirectory, NotFound};
+
+    let no_tree = match error.downcast_ref::<ScanError>() {
+        Some(ScanError::Root { source, .. }) => matches!(source.kind(), NotADirectory | NotFound),
+        _ => false,
+    };
+    if no_tree || error.is::<ConfigError>() { Exit::Usage } else { Exit::Failed }
+}
+
+/// Writes a command's output.
+fn print(text: &str) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()?;
+    Ok(())
 }
 
 fn version() -> &'static str {

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use super::usable::{ControllerWords, LegWords, usable};
 use super::{
     AnaState, Attr, Controller, ControllerKind, ControllerName, ControllerState, Host, Layout, Leg,
-    Namespace, Subsystem, SubsystemName,
+    Namespace, Nqn, Subsystem, SubsystemName,
 };
 
 /// How a leg stands, as far as a snapshot of sysfs shows.
@@ -252,32 +252,45 @@ impl<'h> View<'h> {
     /// The counts of `status`.
     #[must_use]
     pub fn counts(&self) -> Counts {
-        let legs = || self.legs.values().flatten();
+        self.count(|_| true, |_| true)
+    }
+
+    /// The counts of one subsystem, of all the kernel's instances of it.
+    #[must_use]
+    pub fn counts_of(&self, nqn: &Nqn) -> Counts {
+        let subsystem = |s: &Subsystem| s.nqn.value() == Some(nqn);
+        self.count(subsystem, |c| {
+            c.subsysnqn.value() == Some(nqn) || self.subsystem_of(c).is_some_and(subsystem)
+        })
+    }
+
+    fn count(
+        &self,
+        subsystem: impl Fn(&Subsystem) -> bool,
+        controller: impl Fn(&Controller) -> bool,
+    ) -> Counts {
+        let subsystems: Vec<_> = self
+            .host
+            .subsystems
+            .iter()
+            .filter(|s| subsystem(s))
+            .collect();
+        let controllers: Vec<_> = self
+            .host
+            .controllers
+            .iter()
+            .filter(|c| controller(c))
+            .collect();
+        let namespaces = || subsystems.iter().flat_map(|s| &s.namespaces);
+        let standings = || namespaces().map(|namespace| self.namespace_standing(namespace));
         Counts {
-            subsystems: self.host.subsystems.len(),
-            controllers: self.host.controllers.len(),
-            namespaces: self
-                .host
-                .subsystems
-                .iter()
-                .map(|s| s.namespaces.len())
-                .sum(),
-            legs: legs().count(),
-            usable_legs: legs()
-                .filter(|at| at.standing.usable() == Some(true))
-                .count(),
-            parked: self
-                .host
-                .controllers
-                .iter()
-                .filter(|c| self.is_parked(c))
-                .count(),
-            husks: self
-                .host
-                .controllers
-                .iter()
-                .filter(|c| self.is_husk(c))
-                .count(),
+            subsystems: subsystems.len(),
+            controllers: controllers.len(),
+            namespaces: namespaces().count(),
+            legs: namespaces().map(|namespace| namespace.legs.len()).sum(),
+            usable_legs: standings().map(|standing| standing.usable).sum(),
+            parked: controllers.iter().filter(|c| self.is_parked(c)).count(),
+            husks: controllers.iter().filter(|c| self.is_husk(c)).count(),
         }
     }
 }

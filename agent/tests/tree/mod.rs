@@ -29,7 +29,7 @@ mod unfold;
 
 pub(crate) use parse::parse;
 pub(crate) use twins::{AddressSpelling, Fault};
-pub(crate) use unfold::{Unfolded, unfold};
+pub(crate) use unfold::{Unfolded, unfold, unfold_into};
 
 use std::collections::BTreeMap;
 

@@ -28,11 +28,17 @@ pub(crate) fn unfold(files: &BTreeMap<String, Node>, order: u64) -> Unfolded {
         TempDir::new()
     }
     .unwrap();
+    let fifos = unfold_into(dir.path(), files, order);
+    Unfolded { dir, fifos }
+}
+
+/// The same into a directory of one's own. Returns what blocks whoever reads it.
+pub(crate) fn unfold_into(dir: &Path, files: &BTreeMap<String, Node>, order: u64) -> Vec<PathBuf> {
     let mut entries: Vec<(&String, &Node)> = files.iter().collect();
     entries.sort_by_key(|(path, _)| scramble(path, order));
     let mut fifos = Vec::new();
     for (path, node) in entries {
-        let path = dir.path().join(path);
+        let path = dir.join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         match node {
             Node::Dir => fs::create_dir_all(&path).unwrap(),
@@ -43,22 +49,17 @@ pub(crate) fn unfold(files: &BTreeMap<String, Node>, order: u64) -> Unfolded {
                 mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
                 fifos.push(path);
             }
-            Node::Socket => drop(bind(&path)),
+            Node::Socket => bind(dir, &path),
         }
     }
-    Unfolded { dir, fifos }
+    fifos
 }
 
-/// A socket's path must be short, a test's need not be.
-fn bind(path: &Path) -> UnixListener {
-    let root = path.ancestors().find(|p| {
-        p.file_name()
-            .is_some_and(|n| n.to_string_lossy().starts_with(".tmp"))
-    });
-    let short = root.unwrap().join("s");
-    let listener = UnixListener::bind(&short).unwrap();
+/// A socket's path must be short, which a place deep in a tree is not.
+fn bind(dir: &Path, path: &Path) {
+    let short = dir.join("s");
+    drop(UnixListener::bind(&short).unwrap());
     fs::rename(&short, path).unwrap();
-    listener
 }
 
 /// Paths in the order of a seed; 0 is the order of their names.
