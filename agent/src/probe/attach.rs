@@ -1,6 +1,10 @@
 //! Loading the object and attaching each program, with a report of what came of it.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    thread,
+    time::Instant,
+};
 
 use aya::{
     Ebpf, EbpfError, EbpfLoader,
@@ -63,11 +67,21 @@ pub struct Attached {
 
 /// Loads the object for the running kernel and attaches what can be attached.
 pub fn attach() -> Result<Attached, Unavailable> {
+    let begun = Instant::now();
     let object = object::embedded().ok_or(Unavailable::NotBuilt)?;
     driver_is_there(Path::new("/sys/module/nvme_core"))?;
-    let fields = fields::resolve(Path::new(fields::BTF_DIR))?;
     kprobes_are_there(Path::new("/sys/bus/event_source/devices/kprobe/type"))?;
-    let mut ebpf = load(object, &fields)?;
+    // The loader reads all of the kernel's types as it is made, wanted or not: meanwhile the fields are resolved.
+    let (loader, fields) = thread::scope(|scope| {
+        let loader = scope.spawn(EbpfLoader::new);
+        let fields = fields::resolve(Path::new(fields::BTF_DIR));
+        (loader.join().unwrap_or_default(), fields)
+    });
+    let fields = fields?;
+    let types_ms = millis(begun);
+    let own = OwnNumbers::read(&fields);
+    let mut ebpf = load(loader, object, &fields, &own)?;
+    let object_ms = millis(begun) - types_ms;
     let mut probes = Vec::with_capacity(PROBES.len());
     for probe in PROBES {
         let state = match attach_one(&mut ebpf, probe) {
@@ -81,23 +95,27 @@ pub fn attach() -> Result<Attached, Unavailable> {
         }
         probes.push((probe, state));
     }
+    let programs_ms = millis(begun) - object_ms - types_ms;
+    tracing::debug!(types_ms, object_ms, programs_ms, "probes attached");
     let map = ebpf.take_map("EVENTS").ok_or_else(|| no_map("EVENTS"))?;
     let ring = RingBuf::try_from(map).map_err(|error| Unavailable::Load(error.into()))?;
     let ring = Ring::new(ring, DebugLines::of(&mut ebpf));
     Ok(Attached { ring, report: AttachReport { probes, fields }, programs: Programs { _ebpf: ebpf } })
 }
 
-fn load(object: &[u8], fields: &KernelFields) -> Result<Ebpf, Unavailable> {
-    let has_status = u32::from(fields.reconnect_has_status.unwrap_or(false));
-    let own = OwnProcess::read();
-    let mut loader = EbpfLoader::new();
-    // No relocation against the kernel's types here (offsets are globals), so no second copy of them in memory.
+fn load<'f>(
+    mut loader: EbpfLoader<'f>,
+    object: &[u8],
+    fields: &'f KernelFields,
+    own: &'f OwnNumbers,
+) -> Result<Ebpf, Unavailable> {
+    // Offsets are globals: no relocation against the kernel's types.
     loader.btf(None);
     for (field, offset) in Field::ALL.iter().zip(&fields.offsets) {
         loader.override_global(field.global, offset, true);
     }
     loader
-        .override_global("RECONNECT_HAS_STATUS", &has_status, true)
+        .override_global("RECONNECT_HAS_STATUS", &own.reconnect_has_status, true)
         .override_global("AGENT_TGID", &own.tgid, true)
         .override_global("AGENT_PIDNS_DEVICE", &own.pidns_device, true)
         .override_global("AGENT_PIDNS_INODE", &own.pidns_inode, true);
@@ -142,6 +160,10 @@ fn io_error(error: &ProgramError) -> Option<&std::io::Error> {
     }
 }
 
+fn millis(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
+}
+
 fn driver_is_there(module: &Path) -> Result<(), Unavailable> {
     if module.exists() { Ok(()) } else { Err(Unavailable::NoDriver) }
 }
@@ -154,21 +176,27 @@ fn no_map(name: &str) -> Unavailable {
     Unavailable::Load(format!("it has no map {name}").into())
 }
 
-/// Who the agent is, as the kernel's helper compares it: its own pid namespace's numbers.
-struct OwnProcess {
+/// Values of the object's other statics. Who the agent is, as the kernel's helper compares it: in its own pid namespace.
+struct OwnNumbers {
+    reconnect_has_status: u32,
     tgid: u32,
     pidns_device: u64,
     pidns_inode: u64,
 }
 
-impl OwnProcess {
-    fn read() -> Self {
+impl OwnNumbers {
+    fn read(fields: &KernelFields) -> Self {
         let namespace = rustix::fs::stat("/proc/self/ns/pid");
         let (device, inode) = namespace.map_or((0, 0), |stat| {
             // The kernel's own encoding of a device number: major << 20 | minor.
             let (major, minor) = (rustix::fs::major(stat.st_dev), rustix::fs::minor(stat.st_dev));
             (u64::from(major) << 20 | u64::from(minor), stat.st_ino)
         });
-        Self { tgid: std::process::id(), pidns_device: device, pidns_inode: inode }
+        Self {
+            reconnect_has_status: u32::from(fields.reconnect_has_status.unwrap_or(false)),
+            tgid: std::process::id(),
+            pidns_device: device,
+            pidns_inode: inode,
+        }
     }
 }

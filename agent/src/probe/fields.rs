@@ -26,11 +26,16 @@ impl KernelFields {
     }
 }
 
+const STATES: &str = "nvme_ctrl_state";
+const SHOULD_RECONNECT: &str = "nvmf_should_reconnect";
+
 /// Reads the running kernel's.
 pub fn resolve(btf_dir: &Path) -> Result<KernelFields, Unavailable> {
-    let kernel = Types::of_kernel(read(btf_dir, "vmlinux")?)
+    let mut wanted: Vec<&str> = Field::ALL.iter().map(|field| field.structure).collect();
+    wanted.extend([STATES, SHOULD_RECONNECT]);
+    let kernel = Types::of_kernel(read(btf_dir, "vmlinux")?, &wanted)
         .map_err(|error| Unavailable::BadBtf { file: btf_dir.join("vmlinux"), error })?;
-    let core = of_module(btf_dir, "nvme_core", &kernel)?;
+    let core = of_module(btf_dir, "nvme_core", &kernel, &wanted)?;
     let core = core.as_ref().unwrap_or(&kernel);
     let mut offsets = Vec::with_capacity(Field::ALL.len());
     for field in Field::ALL {
@@ -44,13 +49,13 @@ pub fn resolve(btf_dir: &Path) -> Result<KernelFields, Unavailable> {
         }
         offsets.push(offset.unwrap_or(ABSENT));
     }
-    let live = core.enumerator("nvme_ctrl_state", "NVME_CTRL_LIVE");
-    let connecting = core.enumerator("nvme_ctrl_state", "NVME_CTRL_CONNECTING");
+    let live = core.enumerator(STATES, "NVME_CTRL_LIVE");
+    let connecting = core.enumerator(STATES, "NVME_CTRL_CONNECTING");
     if (live, connecting) != (Some(state::LIVE), Some(state::CONNECTING)) {
         return Err(Unavailable::OtherStates { live, connecting });
     }
-    let fabrics = of_module(btf_dir, "nvme_fabrics", &kernel)?;
-    let parameters = fabrics.as_ref().unwrap_or(&kernel).parameters_of("nvmf_should_reconnect");
+    let fabrics = of_module(btf_dir, "nvme_fabrics", &kernel, &wanted)?;
+    let parameters = fabrics.as_ref().unwrap_or(&kernel).parameters_of(SHOULD_RECONNECT);
     Ok(KernelFields { offsets, reconnect_has_status: parameters.map(|count| count >= 2) })
 }
 
@@ -66,10 +71,11 @@ fn of_module<'k>(
     btf_dir: &Path,
     module: &str,
     kernel: &'k Types<'k>,
+    wanted: &[&str],
 ) -> Result<Option<Types<'k>>, Unavailable> {
     let file = btf_dir.join(module);
     match std::fs::read(&file) {
-        Ok(bytes) => Types::of_module(bytes, kernel)
+        Ok(bytes) => Types::of_module(bytes, kernel, wanted)
             .map(Some)
             .map_err(|error| Unavailable::BadBtf { file, error }),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),

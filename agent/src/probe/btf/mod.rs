@@ -32,7 +32,8 @@ pub enum Error {
     },
 }
 
-/// The types of the kernel, or those of a module on top of the kernel's.
+/// The types of the kernel, or those of a module on top of the kernel's. Only the names that were said to be wanted can
+/// be asked for: the rest is not indexed.
 #[derive(Debug)]
 pub struct Types<'k> {
     own: Raw,
@@ -41,8 +42,8 @@ pub struct Types<'k> {
 
 impl Types<'static> {
     /// Reads the kernel's own.
-    pub fn of_kernel(bytes: Vec<u8>) -> Result<Self, Error> {
-        Ok(Self { own: Raw::read(bytes, 1, 0)?, kernel: None })
+    pub fn of_kernel(bytes: Vec<u8>, wanted: &[&str]) -> Result<Self, Error> {
+        Ok(Self { own: Raw::read(bytes, 1, 0, wanted)?, kernel: None })
     }
 }
 
@@ -51,28 +52,32 @@ const MAX_DEPTH: u32 = 16;
 
 impl<'k> Types<'k> {
     /// Reads a module's, which refer to the kernel's.
-    pub fn of_module(bytes: Vec<u8>, kernel: &'k Types<'k>) -> Result<Self, Error> {
-        let own = Raw::read(bytes, kernel.own.next_id(), kernel.own.string_bytes())?;
+    pub fn of_module(
+        bytes: Vec<u8>,
+        kernel: &'k Types<'k>,
+        wanted: &[&str],
+    ) -> Result<Self, Error> {
+        let own = Raw::read(bytes, kernel.own.next_id(), kernel.own.string_bytes(), wanted)?;
         Ok(Self { own, kernel: Some(kernel) })
     }
 
     /// Size in bytes of a struct; none if these types do not define it.
     pub fn size_of(&self, structure: &str) -> Option<u32> {
-        self.structures(structure).next().map(|id| self.raw(id).size_or_type(id))
+        let id = self.own.named(Kind::Struct, structure).next()?;
+        Some(self.own.size_or_type(id))
     }
 
     /// Offset in bytes of a struct's member, looked for in anonymous members too; none if these types do not define
     /// the struct, if it has no such member, or if that is a bit field.
     pub fn offset_of(&self, structure: &str, member: &str) -> Option<u32> {
-        let bits = self.structures(structure).find_map(|id| self.member_bits(id, member, 0))?;
+        let mut structures = self.own.named(Kind::Struct, structure);
+        let bits = structures.find_map(|id| self.member_bits(id, member, 0))?;
         (bits % 8 == 0).then_some(bits / 8)
     }
 
     /// How many parameters a function has; none if these types do not define it.
     pub fn parameters_of(&self, function: &str) -> Option<usize> {
-        let id = self.own.ids().find(|&id| {
-            self.own.kind(id) == Some(Kind::Func) && self.name(id) == Some(function.as_bytes())
-        })?;
+        let id = self.own.named(Kind::Func, function).next()?;
         let prototype = self.own.size_or_type(id);
         let raw = self.raw(prototype);
         (raw.kind(prototype) == Some(Kind::FuncProto)).then(|| raw.entries(prototype))
@@ -80,19 +85,11 @@ impl<'k> Types<'k> {
 
     /// Value of an enumerator; none if no enum of these types has it.
     pub fn enumerator(&self, enumeration: &str, name: &str) -> Option<u32> {
-        let ids = self.own.ids().filter(|&id| {
-            self.own.kind(id) == Some(Kind::Enum)
-                && self.name(id) == Some(enumeration.as_bytes())
-        });
-        ids.flat_map(|id| self.own.enumerators(id))
+        self.own
+            .named(Kind::Enum, enumeration)
+            .flat_map(|id| self.own.enumerators(id))
             .find(|&(offset, _)| self.string(offset) == Some(name.as_bytes()))
             .map(|(_, value)| value)
-    }
-
-    fn structures<'a>(&'a self, name: &'a str) -> impl Iterator<Item = u32> + 'a {
-        self.own.ids().filter(move |&id| {
-            self.own.kind(id) == Some(Kind::Struct) && self.name(id) == Some(name.as_bytes())
-        })
     }
 
     fn member_bits(&self, id: u32, wanted: &str, depth: u32) -> Option<u32> {
@@ -115,10 +112,6 @@ impl<'k> Types<'k> {
             Some(kernel) if id < self.own.first_id() => &kernel.own,
             _ => &self.own,
         }
-    }
-
-    fn name(&self, id: u32) -> Option<&[u8]> {
-        self.string(self.raw(id).name(id))
     }
 
     fn string(&self, offset: u32) -> Option<&[u8]> {

@@ -1,5 +1,7 @@
 //! One BTF file: where its types start, and the words of each.
 
+use std::{collections::HashMap, ops::Range};
+
 use super::Error;
 
 const MAGIC: u16 = 0xeb9f;
@@ -8,6 +10,8 @@ const VERSION: u8 = 1;
 const TYPE_BYTES: usize = 12;
 const MEMBER_BYTES: usize = 12;
 const ENUMERATOR_BYTES: usize = 8;
+/// The kernel's own bound on a symbol's name (KSYM_NAME_LEN).
+const LONGEST_NAME: usize = 512;
 
 /// The kinds that are looked into; the others only have a size to be skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +22,23 @@ pub(super) enum Kind {
     Func,
     FuncProto,
     Other,
+}
+
+impl Kind {
+    fn of(info: u32) -> Self {
+        match info >> 24 & 0x1f {
+            4 => Self::Struct,
+            5 => Self::Union,
+            6 => Self::Enum,
+            12 => Self::Func,
+            13 => Self::FuncProto,
+            _ => Self::Other,
+        }
+    }
+
+    fn is_asked_for_by_name(self) -> bool {
+        matches!(self, Self::Struct | Self::Enum | Self::Func)
+    }
 }
 
 /// A member of a struct or union.
@@ -34,16 +55,23 @@ pub(super) struct Member {
 #[derive(Debug)]
 pub(super) struct Raw {
     bytes: Vec<u8>,
-    strings: std::ops::Range<usize>,
+    strings: Range<usize>,
     /// Where each type stands in `bytes`, by id from `first_id` on.
-    types: Vec<usize>,
+    types: Vec<u32>,
+    /// The ids of the names that are wanted, with their kinds.
+    index: HashMap<String, Vec<(Kind, u32)>>,
     first_id: u32,
     first_string: u32,
 }
 
 impl Raw {
     /// Indexes a file whose own types and strings are numbered from these on.
-    pub(super) fn read(bytes: Vec<u8>, first_id: u32, first_string: u32) -> Result<Self, Error> {
+    pub(super) fn read(
+        bytes: Vec<u8>,
+        first_id: u32,
+        first_string: u32,
+        wanted: &[&str],
+    ) -> Result<Self, Error> {
         let word = |at: usize| word(&bytes, at).ok_or(Error::Truncated(at));
         let start = word(0)?;
         if start & 0xffff != u32::from(MAGIC) {
@@ -54,23 +82,58 @@ impl Raw {
             return Err(Error::Version(version));
         }
         let header = word(4)? as usize;
-        let section = |at: usize| -> Result<std::ops::Range<usize>, Error> {
+        let section = |at: usize| -> Result<Range<usize>, Error> {
             let begin = header.saturating_add(word(at)? as usize);
             let end = begin.saturating_add(word(at + 4)? as usize);
             if end > bytes.len() { Err(Error::Truncated(bytes.len())) } else { Ok(begin..end) }
         };
         let (types_at, strings) = (section(8)?, section(16)?);
-        let mut types = Vec::with_capacity(types_at.len() / (2 * TYPE_BYTES));
+        let mut raw = Self {
+            types: Vec::with_capacity(types_at.len() / (2 * TYPE_BYTES)),
+            index: wanted.iter().map(|name| ((*name).to_owned(), Vec::new())).collect(),
+            strings,
+            first_id,
+            first_string,
+            bytes,
+        };
+        raw.walk(types_at)?;
+        Ok(raw)
+    }
+
+    /// One pass over a hundred thousand types: where each stands, and which have a name that is wanted.
+    fn walk(&mut self, types_at: Range<usize>) -> Result<(), Error> {
         let mut at = types_at.start;
+        let mut id = self.first_id;
         while at < types_at.end {
-            let id = first_id.wrapping_add(u32::try_from(types.len()).unwrap_or(u32::MAX));
-            types.push(at);
-            at += type_bytes(word(at + 4)?, id)?;
+            let info = word(&self.bytes, at + 4).ok_or(Error::Truncated(at))?;
+            self.types.push(u32::try_from(at).map_err(|_| Error::Truncated(at))?);
+            let kind = Kind::of(info);
+            if kind.is_asked_for_by_name() {
+                self.note(kind, id, word(&self.bytes, at).unwrap_or(0));
+            }
+            at += type_bytes(info, id)?;
+            id = id.wrapping_add(1);
         }
-        if at > types_at.end {
-            return Err(Error::Truncated(types_at.end));
+        if at > types_at.end { Err(Error::Truncated(types_at.end)) } else { Ok(()) }
+    }
+
+    fn note(&mut self, kind: Kind, id: u32, name: u32) {
+        let begin = name.checked_sub(self.first_string).map(|begin| begin as usize);
+        let strings = self.bytes.get(self.strings.clone()).unwrap_or_default();
+        let Some(text) = begin.and_then(|begin| strings.get(begin..)) else { return };
+        // The end of a text is looked for no further than a wanted name is long.
+        let text = &text[..text.len().min(LONGEST_NAME)];
+        let Some(end) = text.iter().position(|&byte| byte == 0) else { return };
+        let name = std::str::from_utf8(&text[..end]).unwrap_or_default();
+        if let Some(ids) = self.index.get_mut(name) {
+            ids.push((kind, id));
         }
-        Ok(Self { strings, types, first_id, first_string, bytes })
+    }
+
+    /// The types of a kind that have a name; nothing for a name that was not said to be wanted.
+    pub(super) fn named<'a>(&'a self, kind: Kind, name: &str) -> impl Iterator<Item = u32> + 'a {
+        let ids = self.index.get(name).map_or(&[][..], Vec::as_slice);
+        ids.iter().filter(move |(of, _)| *of == kind).map(|(_, id)| *id)
     }
 
     pub(super) fn first_id(&self) -> u32 {
@@ -90,24 +153,8 @@ impl Raw {
         self.first_string.saturating_add(u32::try_from(self.strings.len()).unwrap_or(u32::MAX))
     }
 
-    pub(super) fn ids(&self) -> impl Iterator<Item = u32> {
-        self.first_id..self.next_id()
-    }
-
     pub(super) fn kind(&self, id: u32) -> Option<Kind> {
-        let at = self.at(id)?;
-        Some(match word(&self.bytes, at + 4)? >> 24 & 0x1f {
-            4 => Kind::Struct,
-            5 => Kind::Union,
-            6 => Kind::Enum,
-            12 => Kind::Func,
-            13 => Kind::FuncProto,
-            _ => Kind::Other,
-        })
-    }
-
-    pub(super) fn name(&self, id: u32) -> u32 {
-        self.word(id, 0)
+        Some(Kind::of(word(&self.bytes, self.at(id)? + 4)?))
     }
 
     pub(super) fn size_or_type(&self, id: u32) -> u32 {
@@ -146,7 +193,7 @@ impl Raw {
     }
 
     fn at(&self, id: u32) -> Option<usize> {
-        self.types.get(id.checked_sub(self.first_id)? as usize).copied()
+        self.types.get(id.checked_sub(self.first_id)? as usize).map(|at| *at as usize)
     }
 
     /// A word of a type; 0 for a type that is not there (void is type 0).

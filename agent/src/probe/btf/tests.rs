@@ -1,5 +1,21 @@
 use super::*;
 
+const WANTED: &[&str] = &[
+    "request",
+    "missing",
+    "nvme_ns",
+    "nvmf_host",
+    "nvme_flags",
+    "nvmf_should_reconnect",
+    "nvmf_other",
+    "nvme_ctrl_state",
+    "loop",
+];
+
+fn of_kernel(bytes: Vec<u8>) -> Result<Types<'static>, Error> {
+    Types::of_kernel(bytes, WANTED)
+}
+
 /// Builds a file of types and strings the way the kernel lays one out.
 struct Builder {
     types: Vec<u8>,
@@ -64,7 +80,7 @@ fn kernel() -> Vec<u8> {
 
 #[test]
 fn members_are_found_also_inside_anonymous_ones() {
-    let types = Types::of_kernel(kernel()).unwrap();
+    let types = of_kernel(kernel()).unwrap();
     assert_eq!(types.size_of("request"), Some(24));
     assert_eq!(types.offset_of("request", "head"), Some(0));
     assert_eq!(types.offset_of("request", "second"), Some(12));
@@ -84,8 +100,8 @@ fn a_module_continues_the_kernels_numbers() {
     let name = module.string("nvme_flags");
     let member = module.string("narrow");
     module.words(&[name, 1 << 31 | 4 << 24 | 1, 4, member, 1, 3 << 24 | 8]);
-    let kernel = Types::of_kernel(kernel_file).unwrap();
-    let types = Types::of_module(module.file(), &kernel).unwrap();
+    let kernel = of_kernel(kernel_file).unwrap();
+    let types = Types::of_module(module.file(), &kernel, WANTED).unwrap();
     assert_eq!(types.offset_of("nvme_ns", "ctrl"), Some(8));
     assert_eq!(types.offset_of("nvme_ns", "second"), Some(4), "through the kernel's union");
     assert_eq!(types.size_of("nvmf_host"), None, "a declaration is no definition");
@@ -99,7 +115,7 @@ fn prototypes_tell_how_many_parameters_a_function_has() {
         (module.string("nvmf_should_reconnect"), module.string("ctrl"), module.string("status"));
     module.words(&[0, 13 << 24 | 2, 0, ctrl, 0, status, 0]);
     module.words(&[function, 12 << 24, 1]);
-    let types = Types::of_kernel(module.file()).unwrap();
+    let types = of_kernel(module.file()).unwrap();
     assert_eq!(types.parameters_of("nvmf_should_reconnect"), Some(2));
     assert_eq!(types.parameters_of("nvmf_other"), None);
 }
@@ -109,24 +125,24 @@ fn enumerators_have_their_values() {
     let mut module = Builder::kernel();
     let (name, live) = (module.string("nvme_ctrl_state"), module.string("NVME_CTRL_LIVE"));
     module.words(&[name, 6 << 24 | 1, 4, live, 1]);
-    let types = Types::of_kernel(module.file()).unwrap();
+    let types = of_kernel(module.file()).unwrap();
     assert_eq!(types.enumerator("nvme_ctrl_state", "NVME_CTRL_LIVE"), Some(1));
     assert_eq!(types.enumerator("nvme_ctrl_state", "NVME_CTRL_NEW"), None);
 }
 
 #[test]
 fn damaged_files_are_refused_without_a_panic() {
-    assert_eq!(Types::of_kernel(Vec::new()).unwrap_err(), Error::Truncated(0));
-    assert_eq!(Types::of_kernel(vec![0; 64]).unwrap_err(), Error::Magic);
+    assert_eq!(of_kernel(Vec::new()).unwrap_err(), Error::Truncated(0));
+    assert_eq!(of_kernel(vec![0; 64]).unwrap_err(), Error::Magic);
     let whole = kernel();
     for length in 4..whole.len() {
-        assert!(Types::of_kernel(whole[..length].to_vec()).is_err(), "cut at {length}");
+        assert!(of_kernel(whole[..length].to_vec()).is_err(), "cut at {length}");
     }
     for at in 0..whole.len() {
         let mut file = whole.clone();
         file[at] ^= 0xff;
         // Whatever it says then, it says it.
-        if let Ok(types) = Types::of_kernel(file) {
+        if let Ok(types) = of_kernel(file) {
             let _ = (types.offset_of("request", "second"), types.parameters_of("request"));
         }
     }
@@ -136,7 +152,7 @@ fn damaged_files_are_refused_without_a_panic() {
 fn a_struct_that_contains_itself_ends() {
     let mut kernel = Builder::kernel();
     kernel.structure(4, "loop", 8, &[("", 1, 0)]);
-    let types = Types::of_kernel(kernel.file()).unwrap();
+    let types = of_kernel(kernel.file()).unwrap();
     assert_eq!(types.offset_of("loop", "missing"), None);
 }
 
@@ -146,7 +162,7 @@ fn the_running_kernel_can_be_read() {
         eprintln!("skipped: this machine's kernel has no BTF");
         return;
     };
-    let types = Types::of_kernel(file).unwrap();
+    let types = of_kernel(file).unwrap();
     assert_eq!(types.offset_of("request", "q"), Some(0));
     assert!(types.size_of("request").unwrap() > 100);
 }
