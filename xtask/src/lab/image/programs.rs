@@ -75,9 +75,12 @@ fn refuse_without_probes(agent: &Path) -> Result<()> {
 }
 
 fn stripped(program: &Path, to: &Path) -> Result<PathBuf> {
+    // Renamed when whole: another run in this checkout may be packing the old one.
+    let part = to.with_extension(format!("part-{}", std::process::id()));
     // Symbols stay: a backtrace on the console is worth their few hundred KiB.
     let mut strip = Command::new("strip");
-    strip.arg("--strip-debug").arg("-o").arg(to).arg(program);
+    strip.arg("--strip-debug").arg("-o").arg(&part).arg(program);
     command::run(&mut strip, &format!("stripping {}", program.display()))?;
+    fs::rename(&part, to).with_context(|| format!("writing {}", to.display()))?;
     Ok(to.to_owned())
 }
