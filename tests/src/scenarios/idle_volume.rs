@@ -31,11 +31,9 @@ fn run(lab: &mut Lab) -> Result<String> {
     let ([window], mut verdict) = watched.windows()?;
     verdict.window(&window, &truth)?;
     verdict.causes(&window, &truth, [&scene.source, &scene.destination]);
-    verdict.require(truth.begun_by == BegunBy::AnaLog, || {
-        format!(
-            "the volume was not idle: the window was begun by {:?}",
-            truth.begun_by
-        )
+    let idle = matches!(truth.begun_by[..], [(_, BegunBy::AnaLog)]);
+    verdict.require(idle, || {
+        format!("the volume was not idle: {:?}", truth.begun_by)
     });
     verdict.require(window.class == "cutover", || {
         format!("class is {}", window.class)

@@ -26,7 +26,11 @@ pub(super) struct Scene {
 
 impl Scene {
     pub(super) fn set(lab: &Lab) -> Result<Self> {
-        let truth = Truth::start()?;
+        Self::traced_by(Truth::start()?, lab)
+    }
+
+    /// With a trace that runs already.
+    pub(super) fn traced_by(truth: Truth, lab: &Lab) -> Result<Self> {
         let target = lab.target(NQN)?;
         target.namespace(NSID)?;
         target.port(1).open(AnaState::Optimized)?;

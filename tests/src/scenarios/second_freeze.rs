@@ -1,4 +1,4 @@
-//! The volume moves and moves back: two windows, not one, each at the truth.
+//! The volume moves and moves back: two windows, not one, each at the truth. The agent was there before the volume.
 
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use super::watched::Watched;
 use crate::lab::clock::BootNs;
 use crate::lab::io::Io;
 use crate::lab::target::AnaState::{Inaccessible, Optimized};
+use crate::lab::truth::Truth;
 use crate::lab::{Lab, wait};
 
 pub(super) const SCENARIO: Scenario = Scenario {
@@ -20,8 +21,9 @@ pub(super) const SCENARIO: Scenario = Scenario {
 };
 
 fn run(lab: &mut Lab) -> Result<String> {
-    let mut scene = Scene::set(lab)?;
-    let watched = Watched::start(&mut scene.truth)?;
+    let mut truth = Truth::start()?;
+    let watched = Watched::start(&mut truth)?;
+    let scene = Scene::traced_by(truth, lab)?;
     let io = Io::start(&scene.head)?;
 
     let away = io.between_operations(|| scene.target.port(1).ana(Inaccessible))?;

@@ -33,10 +33,13 @@ fn run(lab: &mut Lab) -> Result<String> {
     scene.target.port(2).ana(Optimized)?;
     io.flowing_since(BootNs::now())?;
 
-    let death = scene.target.port(2).vanish()?;
-    scene
-        .destination
-        .wait_for("connecting", Duration::from_secs(5))?;
+    let death = io.between_operations(|| {
+        let death = scene.target.port(2).vanish()?;
+        scene
+            .destination
+            .wait_for("connecting", Duration::from_secs(5))?;
+        anyhow::Ok(death)
+    })?;
     scene.target.port(2).restore()?;
     scene
         .destination

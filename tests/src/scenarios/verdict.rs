@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Result, anyhow};
 
-use crate::lab::agent::{Memory, Ready, Window};
+use crate::lab::agent::{Cause, Memory, Ready, Window};
 use crate::lab::clock::{Millis, Span};
 use crate::lab::host::Controller;
 use crate::lab::io::Record;
@@ -98,31 +98,30 @@ impl Verdict {
         Ok(())
     }
 
-    /// The causes that the truth shows, each through the controller that the scenario moved.
+    /// The causes that the truth shows, each through the controller that the scenario moved: `by` for begin and end.
     pub(super) fn causes(&mut self, window: &Window, truth: &TrueWindow, by: [&Controller; 2]) {
-        let (begin, end) = match truth.begun_by {
-            BegunBy::FailedIo => ("ana-error", "ana-log"),
-            BegunBy::AnaLog => ("ana-log", "ana-log"),
-            BegunBy::ControllerState => ("controller-state", "controller-state"),
-        };
-        let found = [Some(&window.cause_begin), window.cause_end.as_ref()];
-        for (which, expected, controller, found) in [
-            ("begin", begin, by[0], found[0]),
-            ("end", end, by[1], found[1]),
-        ] {
-            let through = found.and_then(|cause| cause.controller.as_ref());
-            let kind = found.map(|cause| cause.kind.as_str());
-            let name = through.map(|controller| controller.name.as_str());
-            self.require(
-                kind == Some(expected) && name == Some(&controller.name),
-                || {
-                    format!(
-                        "cause_{which} is {found:?}, not {expected} through {}",
-                        controller.name
-                    )
-                },
-            );
-        }
+        let latest = truth.span.begin + ENDS_WITHIN;
+        let begins = truth.begun_by.iter().filter(|(at, _)| *at <= latest);
+        let begins: Vec<_> = begins.map(|(_, by)| kind(*by)).collect();
+        // What a log or a failed request took away, a log gives back.
+        let lost = begins.contains(&kind(BegunBy::ControllerState));
+        let end = kind(if lost {
+            BegunBy::ControllerState
+        } else {
+            BegunBy::AnaLog
+        });
+        self.cause("begin", Some(&window.cause_begin), &begins, by[0]);
+        self.cause("end", window.cause_end.as_ref(), &[end], by[1]);
+    }
+
+    fn cause(&mut self, of: &str, found: Option<&Cause>, kinds: &[&str], by: &Controller) {
+        let holds = found.is_some_and(|cause| {
+            let name = cause.controller.as_ref().map(|controller| &controller.name);
+            kinds.contains(&cause.kind.as_str()) && name == Some(&by.name)
+        });
+        self.require(holds, || {
+            format!("cause_{of} is {found:?}, not {kinds:?} through {}", by.name)
+        });
     }
 
     /// The prober's gap contains the window, and nothing was served inside it.
@@ -152,6 +151,15 @@ impl Verdict {
     }
 }
 
+/// The agent's word for it.
+fn kind(begun_by: BegunBy) -> &'static str {
+    match begun_by {
+        BegunBy::FailedIo => "ana-error",
+        BegunBy::AnaLog => "ana-log",
+        BegunBy::ControllerState => "controller-state",
+    }
+}
+
 /// Mebibytes with one decimal.
 fn mib(kib: u64) -> String {
     format!("{}.{}", kib / 1024, kib % 1024 * 10 / 1024)
@@ -160,7 +168,7 @@ fn mib(kib: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lab::agent::{Cause, ControllerName};
+    use crate::lab::agent::ControllerName;
     use crate::lab::clock::BootNs;
 
     fn window(begin: u64, end: u64) -> Window {
@@ -195,7 +203,7 @@ mod tests {
         };
         TrueWindow {
             span,
-            begun_by: BegunBy::FailedIo,
+            begun_by: vec![(BootNs(begin), BegunBy::FailedIo)],
         }
     }
 
@@ -249,7 +257,10 @@ mod tests {
         );
         measured.cause_begin.kind = "ana-log".to_owned();
         let error = causes(&measured, [&source, &source]).unwrap_err();
-        assert!(error.contains("not ana-error through nvme0"), "{error}");
+        assert!(
+            error.contains("not [\"ana-error\"] through nvme0"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The trace's lines as typed events.
 
 use std::collections::HashMap;
+use std::fmt;
 
 use anyhow::{Context as _, Result, bail, ensure};
 
@@ -9,6 +10,13 @@ use crate::lab::clock::BootNs;
 /// Address of a kernel object: only ever compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Pointer(pub(super) u64);
+
+impl fmt::Display for Pointer {
+    /// Its last digits tell it apart.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:06x}", self.0 & 0xff_ffff)
+    }
+}
 
 /// `enum nvme_ctrl_state` (drivers/nvme/host/nvme.h, the same in 6.1, 6.12 and 7.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,6 +77,28 @@ pub(super) struct Event {
     pub(super) at: BootNs,
     /// Which, with what.
     pub(super) call: Call,
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ", self.at)?;
+        match self.call {
+            Call::State { controller, new } => write!(f, "state {controller} {new:?}"),
+            Call::Kick { controller } => write!(f, "kick {controller}"),
+            Call::Ana {
+                controller,
+                group,
+                nsids,
+                state: WireAna(state),
+            } => {
+                write!(f, "ana {controller} group {group} of {nsids}: {state}")
+            }
+            Call::SetLive => f.write_str("set_live"),
+            Call::Failover => f.write_str("failover"),
+            Call::Connect { controller } => write!(f, "connect {controller}"),
+            Call::Uninit { controller } => write!(f, "uninit {controller}"),
+        }
+    }
 }
 
 /// The functions traced.

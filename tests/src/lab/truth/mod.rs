@@ -14,7 +14,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use super::attribute;
 use super::clock::BootNs;
 use super::host::Controller;
-use event::Event;
+use event::{Event, Pointer};
 pub use window::{BegunBy, TrueWindow};
 
 const TRACEFS: &str = "/sys/kernel/tracing";
@@ -87,16 +87,28 @@ impl Truth {
 
     /// The window that began when `source` was made inaccessible at `flip` and ended when any leg came live by its ANA log.
     pub fn cutover(&self, flip: BootNs, source: &Controller) -> Result<TrueWindow> {
-        let events = self.events()?;
-        let source = window::pointer_of(&events, source)?;
-        window::cutover(&events, flip, source).with_context(|| excerpt(&events, flip))
+        self.window(flip, source, window::cutover)
     }
 
     /// The window that began when `controller` left the live state after `mark` and ended when it was live again.
     pub fn controller_loss(&self, mark: BootNs, controller: &Controller) -> Result<TrueWindow> {
+        self.window(mark, controller, window::controller_loss)
+    }
+
+    fn window(
+        &self,
+        from: BootNs,
+        controller: &Controller,
+        find: fn(&[Event], BootNs, Pointer) -> Result<TrueWindow>,
+    ) -> Result<TrueWindow> {
         let events = self.events()?;
-        let controller = window::pointer_of(&events, controller)?;
-        window::controller_loss(&events, mark, controller).with_context(|| excerpt(&events, mark))
+        let window = find(&events, from, window::pointer_of(&events, controller)?)
+            .with_context(|| excerpt(&events, from))?;
+        // For whoever reads the console because the agent's window differs.
+        for end in [window.span.begin, window.span.end] {
+            eprintln!("truth: {}", excerpt(&events, end));
+        }
+        Ok(window)
     }
 
     fn events(&self) -> Result<Vec<Event>> {
@@ -151,18 +163,18 @@ pub fn clear() -> Result<()> {
     Ok(())
 }
 
-/// What the trace holds from a moment on, for an error.
-fn excerpt(events: &[Event], from: BootNs) -> String {
-    const LINES: usize = 40;
-    let later: Vec<_> = events.iter().filter(|event| event.at >= from).collect();
-    let lines: Vec<_> = later
+/// What the trace holds around a moment, in one line.
+fn excerpt(events: &[Event], moment: BootNs) -> String {
+    const BEFORE: usize = 4;
+    const AFTER: usize = 16;
+    let middle = events.partition_point(|event| event.at < moment);
+    let (first, last) = (
+        middle.saturating_sub(BEFORE),
+        events.len().min(middle + AFTER),
+    );
+    let lines: Vec<_> = events[first..last]
         .iter()
-        .take(LINES)
-        .map(|event| format!("{event:?}"))
+        .map(ToString::to_string)
         .collect();
-    format!(
-        "in {} traced events since {from}: {}",
-        later.len(),
-        lines.join("; ")
-    )
+    format!("traced around {moment}: {}", lines.join(", "))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 
 use super::event::{Call, Event, Pointer, State};
 use crate::lab::clock::{BootNs, Span};
@@ -20,12 +20,13 @@ pub enum BegunBy {
 }
 
 /// A window as the kernel's own calls show it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrueWindow {
     /// From the moment the last path was unusable to the moment one was usable.
     pub span: Span,
-    /// What began it.
-    pub begun_by: BegunBy,
+    /// What began it, and the first of the other kind: a failed request and the log can come within microseconds, on two
+    /// CPUs. In time order.
+    pub begun_by: Vec<(BootNs, BegunBy)>,
 }
 
 /// The controller object behind a controller that `Host::connect` made: the one that connected meanwhile.
@@ -56,30 +57,35 @@ pub(super) fn pointer_of(events: &[Event], controller: &Controller) -> Result<Po
 /// Begins at the first failed request after `flip` or when `source`'s log says inaccessible, whichever is first; ends when
 /// the first leg comes live.
 pub(super) fn cutover(events: &[Event], flip: BootNs, source: Pointer) -> Result<TrueWindow> {
-    let mut later = events.iter().filter(|event| event.at >= flip);
-    let (begin, begun_by) = later
-        .by_ref()
-        .find_map(|event| match event.call {
-            Call::Failover => Some((event.at, BegunBy::FailedIo)),
+    let mut begun_by: Vec<(BootNs, BegunBy)> = Vec::new();
+    for event in events.iter().filter(|event| event.at >= flip) {
+        let by = match event.call {
+            Call::Failover => BegunBy::FailedIo,
             Call::Ana {
                 controller,
                 nsids,
                 state,
                 ..
-            } if controller == source && nsids > 0 && !state.is_accessible() => {
-                Some((event.at, BegunBy::AnaLog))
-            }
-            _ => None,
-        })
-        .context("the trace has no begin of a window")?;
-    let end = later
-        .find(|event| event.call == Call::SetLive)
-        .with_context(|| format!("the window begun at {begin} has no end in the trace"))?
-        .at;
-    Ok(TrueWindow {
-        span: Span { begin, end },
-        begun_by,
-    })
+            } if controller == source && nsids > 0 && !state.is_accessible() => BegunBy::AnaLog,
+            Call::SetLive => match begun_by.first() {
+                Some(&(begin, _)) => {
+                    return Ok(TrueWindow {
+                        span: Span {
+                            begin,
+                            end: event.at,
+                        },
+                        begun_by,
+                    });
+                }
+                None => continue,
+            },
+            _ => continue,
+        };
+        if begun_by.iter().all(|(_, known)| *known != by) {
+            begun_by.push((event.at, by));
+        }
+    }
+    unended(begun_by.first().map(|(begin, _)| *begin))
 }
 
 /// Begins when `lost` really leaves the live state after `mark`; ends when its requeue lists are kicked with the
@@ -113,13 +119,17 @@ pub(super) fn controller_loss(events: &[Event], mark: BootNs, lost: Pointer) -> 
                     };
                     return Ok(TrueWindow {
                         span,
-                        begun_by: BegunBy::ControllerState,
+                        begun_by: vec![(begin, BegunBy::ControllerState)],
                     });
                 }
             }
             _ => {}
         }
     }
+    unended(begin)
+}
+
+fn unended(begin: Option<BootNs>) -> Result<TrueWindow> {
     match begin {
         Some(begin) => bail!("the window begun at {begin} has no end in the trace"),
         None => bail!("the trace has no begin of a window"),
@@ -182,7 +192,10 @@ mod tests {
             window,
             TrueWindow {
                 span: span(12, 91),
-                begun_by: BegunBy::FailedIo
+                begun_by: vec![
+                    (BootNs(12), BegunBy::FailedIo),
+                    (BootNs(15), BegunBy::AnaLog)
+                ]
             }
         );
     }
@@ -201,7 +214,7 @@ mod tests {
             window,
             TrueWindow {
                 span: span(15, 91),
-                begun_by: BegunBy::AnaLog
+                begun_by: vec![(BootNs(15), BegunBy::AnaLog)]
             }
         );
     }
