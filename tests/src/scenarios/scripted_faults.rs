@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, anyhow};
 
 use super::Scenario;
 use super::kernel_log::KernelLog;
@@ -30,13 +30,16 @@ pub(super) const SCENARIO: Scenario = Scenario {
 /// Gives the target back, so that it lives until the host has disconnected.
 type Part = fn(&Host, &mut Verdict) -> Result<Target>;
 
-const PARTS: [(&str, Part); 9] = [
+const PARTS: [(&str, Part); 12] = [
     ("husk", husk),
     ("rejected", rejected),
     ("rejected-for-good", rejected_for_good),
     ("accept-then-drop", accept_then_drop),
     ("vanish", vanish),
     ("ana-log-hangs", ana_log_hangs),
+    ("ana-unannounced", ana_unannounced),
+    ("io-hangs", io_hangs),
+    ("falls-silent", falls_silent),
     ("path-errors", path_errors),
     ("repeated-number", repeated_number),
     ("silent", silent),
@@ -197,6 +200,75 @@ fn ana_log_hangs(host: &Host, verdict: &mut Verdict) -> Result<Target> {
     });
     left.heal();
     wait_for_leg(&first, SHARED, Some("inaccessible"))?;
+    Ok(target)
+}
+
+/// Nobody tells the host: it finds out by the first I/O that is refused, and only for the group that the I/O is in.
+fn ana_unannounced(host: &Host, verdict: &mut Verdict) -> Result<Target> {
+    let (target, first, _second) = two_legs(host)?;
+    let volume = Volume::open(&host.head(NQN, SHARED)?)?;
+    let left = target.port(0);
+    left.ana(NQN, GroupId(1), AnaState::Inaccessible, Announce::Silently)?;
+    wait::pause(Duration::from_millis(300));
+    let unaware = leg(&first, SHARED)?;
+    verdict.require(unaware.as_deref() == Some("optimized"), || {
+        format!("ana-unannounced: sysfs says {unaware:?} before any I/O")
+    });
+    volume.write_and_verify(0, 4 << 10, 4)?;
+    let refused = left
+        .transcript()
+        .counters()
+        .statuses
+        .contains_key(&Status::ANA_INACCESSIBLE);
+    verdict.require(refused, || "ana-unannounced: no I/O was refused".to_owned());
+    wait_for_leg(&first, SHARED, Some("inaccessible"))?;
+    Ok(target)
+}
+
+/// I/O that is not answered waits, while the controller is as live as ever; then it completes.
+fn io_hangs(host: &Host, verdict: &mut Verdict) -> Result<Target> {
+    let (target, controller) = one_leg(host)?;
+    let volume = Volume::open(&host.head(NQN, SHARED)?)?;
+    let port = target.port(0);
+    port.behave(Rule::new(On::Io, Act::Withhold));
+    let begin = BootNs::now();
+    let (state, written) = std::thread::scope(|scope| {
+        let writing = scope.spawn(|| volume.write_and_verify(0, 64 << 10, 5));
+        wait::pause(Duration::from_secs(1));
+        let state = controller.state();
+        port.heal();
+        (state, writing.join())
+    });
+    let waited = BootNs::now().since(begin);
+    written.map_err(|_| anyhow!("the writing thread panicked"))??;
+    let state = state?;
+    verdict.require(state == "live" && waited >= Duration::from_secs(1), || {
+        format!("io-hangs: {state}, done after {waited:?}")
+    });
+    Ok(target)
+}
+
+/// A port that answers nothing any more is noticed when a keep alive times out, not before.
+fn falls_silent(host: &Host, verdict: &mut Verdict) -> Result<Target> {
+    let (target, controller) = one_leg(host)?;
+    let port = target.port(0);
+    let silent = port.behave(Rule::silent());
+    let noticed = wait::until("the host to notice", SOON * 2, || {
+        let state = controller.state()?;
+        Ok(if state == "live" {
+            Look::NotYet(state)
+        } else {
+            Look::Seen(BootNs::now())
+        })
+    })?;
+    let after = noticed.since(silent);
+    verdict.figure(format!("silence noticed after {} ms", Millis(after)));
+    // The keep-alive time-out is 5 s unless asked for otherwise.
+    verdict.require(after > Duration::from_secs(4), || {
+        format!("falls-silent: after {after:?}")
+    });
+    port.heal();
+    controller.wait_for("live", SOON * 2)?;
     Ok(target)
 }
 
