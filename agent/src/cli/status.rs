@@ -240,12 +240,19 @@ fn controller_table(view: &View<'_>, controllers: &[&Controller]) -> Table {
         notes.extend(timeouts(controller));
         table.row([
             (Tone::Plain, controller.name.to_string()),
-            (tone, printable(controller.state_text())),
+            (tone, state_text(controller)),
             (Tone::Plain, endpoint),
             (Tone::Faint, notes.join(", ")),
         ]);
     }
     table
+}
+
+fn state_text(controller: &Controller) -> String {
+    match (controller.state, &controller.unknown_state) {
+        (ControllerState::Unknown, None) => "not read".to_owned(),
+        _ => printable(controller.state_text()),
+    }
 }
 
 /// The timeouts, where the controller has them: how long it tries, how often, and how long its I/O is held.

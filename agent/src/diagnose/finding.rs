@@ -239,6 +239,15 @@ impl Finding {
         self.kind.severity()
     }
 
+    /// Whether both are of one fault of one identity.
+    #[must_use]
+    pub fn tells_the_same(&self, other: &Self) -> bool {
+        self.kind == other.kind
+            && self.identity == other.identity
+            && self.nsid == other.nsid
+            && self.controllers == other.controllers
+    }
+
     /// Worst first, then by kind, subsystem, endpoint and namespace.
     #[must_use]
     pub fn worst_first(&self, other: &Self) -> std::cmp::Ordering {

@@ -96,6 +96,8 @@ pub fn diagnose(subject: Subject<'_>) -> Vec<Finding> {
         findings.retain(|finding| question.is_about(finding));
     }
     findings.sort_by(Finding::worst_first);
+    // Two kernel subsystems of one NQN can have one fault of one namespace: it is told once.
+    findings.dedup_by(|later, first| later.tells_the_same(first));
     findings
 }
 

@@ -118,7 +118,7 @@ impl Reason {
             Self::MigrationInFlight => "a migration names its endpoint",
             Self::DesiredUnknown => "nobody says what is wanted",
             Self::DesiredStale => "what is wanted was said too long ago",
-            Self::HistoryIncomplete => "nobody watched for long enough: age unknown",
+            Self::HistoryIncomplete => "nobody watched, so its age is not known",
             Self::ObserveOnly => "only observing",
             Self::Paused => "repair is paused",
         }

@@ -22,11 +22,13 @@
     reason = "each test uses its own part of this"
 )]
 
+mod of_host;
 mod parse;
 mod render;
 mod twins;
 mod unfold;
 
+pub(crate) use of_host::address_text;
 pub(crate) use parse::parse;
 pub(crate) use twins::{AddressSpelling, Fault};
 pub(crate) use unfold::{Unfolded, unfold, unfold_into};

@@ -149,8 +149,8 @@ fn not_contributing(
         format!("live, and has no leg of {}", namespaces_text(&lacking)),
         format!("expected to: {says}"),
         format!(
-            "{} of the subsystem have a usable leg",
-            counted(serving.count(), "controller", "controllers")
+            "controllers of the subsystem with a usable leg: {}",
+            serving.count()
         ),
         age_line(&finding),
     ];

@@ -60,14 +60,18 @@ fn no_namespace(case: &Case<'_>, subsystem: &Subsystem, findings: &mut Vec<Findi
 
 fn shares_its_nqn(case: &Case<'_>, subsystem: &Subsystem) -> bool {
     let nqn = case.nqn_of(subsystem);
-    nqn.is_some_and(|nqn| case.instances_of(nqn).any(|other| other.name != subsystem.name))
+    nqn.is_some_and(|nqn| {
+        case.instances_of(nqn)
+            .any(|other| other.name != subsystem.name)
+    })
 }
 
-/// A subsystem that nothing is attached to. One whose head is kept is `delayed-removal`'s.
+/// A subsystem that nothing is attached to. One whose head is kept is `delayed-removal`'s, one of two of an NQN is
+/// `ambiguous-head`'s.
 fn empty(case: &Case<'_>, subsystem: &Subsystem, findings: &mut Vec<Finding>) {
     let empty =
         case.view.controllers_of(subsystem.name).is_empty() && subsystem.namespaces.is_empty();
-    if !empty || !case.is_whole(subsystem) {
+    if !empty || !case.is_whole(subsystem) || shares_its_nqn(case, subsystem) {
         return;
     }
     let mut finding = case.about_subsystem(

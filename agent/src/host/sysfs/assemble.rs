@@ -15,6 +15,11 @@ use crate::fabric::{
     Subsystem, SubsystemKind, SubsystemName, SysfsAddress, Transport, Unchecked, Uuid,
 };
 
+const ENOENT: i32 = rustix::io::Errno::NOENT.raw_os_error();
+const ENODEV: i32 = rustix::io::Errno::NODEV.raw_os_error();
+const ENOTDIR: i32 = rustix::io::Errno::NOTDIR.raw_os_error();
+const ELOOP: i32 = rustix::io::Errno::LOOP.raw_os_error();
+
 /// Makes the model of what was read.
 pub(super) fn assemble(tree: RawTree) -> Host {
     let mut assembly = Assembly::default();
@@ -86,16 +91,15 @@ impl Assembly {
 
     fn directory(&mut self, dir: &RawDir) {
         if let Err(fault) = dir.inode {
-            let reason = match fault {
+            let (reason, may_be_there) = match fault {
                 // It was listed, and is not there: gone in between, or a link to nowhere.
-                Fault::Errno(2 | 19) => "gone while the host was read".to_owned(),
-                other => format!("not opened: {other}"),
+                Fault::Errno(ENOENT | ENODEV) => ("gone while the host was read".to_owned(), false),
+                // A link to itself, or to something that is no object of the kernel's.
+                Fault::Errno(ENOTDIR | ELOOP) => (format!("not opened: {fault}"), false),
+                other => (format!("not opened: {other}"), true),
             };
             self.unchecked(dir.name.object(), &reason);
-            // Nothing is known of it, and it may still be there.
-            if !matches!(fault, Fault::Errno(2 | 19))
-                && let Name::Controller(name) = dir.name
-            {
+            if let (true, Name::Controller(name)) = (may_be_there, dir.name) {
                 self.host.controllers.push(Controller::unknown(name));
             }
             return;
