@@ -162,6 +162,9 @@ impl Rule {
 }
 
 /// What is done on an occasion.
+///
+/// The script is asked once for each request, when it comes. A write whose data is asked for by R2T is one request: what
+/// holds back holds back the R2T, and a script that comes while its data is under way finds it answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Act {
