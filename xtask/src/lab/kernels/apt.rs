@@ -23,14 +23,15 @@ const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 /// A view of apt's: which packages it sees.
 #[derive(Debug)]
 pub(crate) struct Apt {
-    options: Vec<String>,
+    /// Read after the host's own configuration; none for the host's own view.
+    configuration: Option<PathBuf>,
 }
 
 impl Apt {
     /// The host's own view.
     pub(crate) fn of_host() -> Self {
         Self {
-            options: Vec::new(),
+            configuration: None,
         }
     }
 
@@ -54,34 +55,17 @@ impl Apt {
         )?;
         // Nothing is installed as far as this view goes: what the host has must not decide what is newest.
         write(folder.join("status"), String::new())?;
-        let path = |name: &str| folder.join(name).display().to_string();
-        let options = [
-            "Dir::Etc::sourcelist=/dev/null".to_owned(),
-            format!("Dir::Etc::sourceparts={}", path("sources.d")),
-            "Dir::Etc::preferences=/dev/null".to_owned(),
-            "Dir::Etc::preferencesparts=/dev/null".to_owned(),
-            format!("Dir::State::Lists={}", path("lists")),
-            format!("Dir::State::status={}", path("status")),
-            format!("Dir::Cache={}", path("cache")),
-            // As root, apt downloads as a user who cannot reach into a home folder.
-            "APT::Sandbox::User=root".to_owned(),
-        ];
+        let configuration = folder.join("apt.conf");
+        write(configuration.clone(), settings(&folder))?;
         Ok(Self {
-            options: options.into(),
+            configuration: Some(configuration),
         })
     }
 
     /// Fetches the suite's index anew.
     pub(super) fn refresh(&self) -> Result<()> {
-        // Without the option a source that cannot be reached is only a warning.
         let mut update = self.command("apt-get");
-        update.args([
-            "--quiet",
-            "--quiet",
-            "-o",
-            "APT::Update::Error-Mode=any",
-            "update",
-        ]);
+        update.args(["--quiet", "--quiet", "update"]);
         let refreshed = command::capture(&mut update, "refreshing the package index");
         match refreshed {
             Err(error) if error.to_string().contains("NO_PUBKEY") => Err(error.context(
@@ -161,11 +145,35 @@ impl Apt {
         let mut command = Command::new(program);
         // Messages are looked at.
         command.env("LC_ALL", "C.UTF-8");
-        for option in &self.options {
-            command.args(["-o", option]);
+        if let Some(configuration) = &self.configuration {
+            command.arg("--config-file").arg(configuration);
         }
         command
     }
+}
+
+/// apt's configuration for a view whose files are all in that folder.
+fn settings(folder: &Path) -> String {
+    let path = |name: &str| folder.join(name).display().to_string();
+    let none = || "/dev/null".to_owned();
+    [
+        ("Dir::Etc::sourcelist", none()),
+        ("Dir::Etc::sourceparts", path("sources.d")),
+        ("Dir::Etc::preferences", none()),
+        ("Dir::Etc::preferencesparts", none()),
+        ("Dir::State::Lists", path("lists")),
+        ("Dir::State::status", path("status")),
+        ("Dir::Cache", path("cache")),
+        // As root, apt downloads as a user who cannot reach into a home folder.
+        ("APT::Sandbox::User", "root".to_owned()),
+        // Else a source that cannot be reached is only a warning.
+        ("APT::Update::Error-Mode", "any".to_owned()),
+        // Whatever the host allows.
+        ("APT::Get::AllowUnauthenticated", "false".to_owned()),
+        ("Acquire::AllowInsecureRepositories", "false".to_owned()),
+    ]
+    .map(|(name, value)| format!("{name} \"{value}\";\n"))
+    .concat()
 }
 
 fn source_file(mirror: &Mirror, suite: Suite) -> String {

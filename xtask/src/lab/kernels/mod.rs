@@ -114,7 +114,7 @@ impl Kernel {
                 Ok(kernel) => return Ok(kernel),
                 Err(error) => {
                     eprintln!(
-                        "note: {} of {suite} cannot be used, trying the next newest: {error:#}",
+                        "note: {} of {suite} cannot be used: {error:#}",
                         candidate.release
                     );
                     failed = Some(error);
