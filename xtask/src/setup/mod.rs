@@ -44,6 +44,16 @@ impl Need {
         Self::Kernels,
     ];
 
+    fn word(self) -> &'static str {
+        match self {
+            Self::BpfToolchain => "BPF tool chain",
+            Self::Emulator => "emulator",
+            Self::Kernels => "kernels",
+            Self::GuestPrograms => "guest programs",
+            Self::Lints => "lints",
+        }
+    }
+
     /// Debian packages that are known without looking at anything else.
     fn packages(self) -> &'static [&'static str] {
         match self {
@@ -85,14 +95,14 @@ pub(crate) fn setup() -> Result<()> {
     ensure(&Need::ALL)?;
     let toolchain = Toolchain::choose()?;
     let cache = Cache::open()?;
-    println!("BPF tool chain   {toolchain}");
+    println!("{:<16} {toolchain}", Need::BpfToolchain.word());
     println!(
         "bpf-linker       {}",
         bpf_linker(&cache, &toolchain)?.display()
     );
     for need in Need::ALL {
         if !need.packages().is_empty() {
-            println!("{:<16} {}", format!("{need:?}"), need.packages().join(" "));
+            println!("{:<16} {}", need.word(), need.packages().join(" "));
         }
     }
     println!("everything is there");

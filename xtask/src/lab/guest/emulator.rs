@@ -55,6 +55,13 @@ impl Emulator {
             .arg("-initrd")
             .arg(machine.initrd);
         command.args(["-append", machine.command_line]);
+        // A local NVMe drive of zeroes. Its driver is loaded by the scenarios that want it, and until then nobody sees it.
+        command.args([
+            "-blockdev",
+            "driver=null-co,node-name=drive,size=64M,read-zeroes=on",
+            "-device",
+            "nvme,serial=local,drive=drive",
+        ]);
         for (id, port) in [("console", machine.console), ("report", machine.report)] {
             // A comma in a path is written twice in QEMU's options.
             let path = port.display().to_string().replace(',', ",,");

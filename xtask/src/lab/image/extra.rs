@@ -14,7 +14,19 @@ use crate::lab::kernels::Apt;
 
 /// The programs and the packages they come from. Beside a program's own package, list those of its libraries that a host
 /// need not have; the C library is always there.
-const EXTRA: &[Extra] = &[];
+const EXTRA: &[Extra] = &[
+    // What it says of a topology, the agent must say too.
+    Extra {
+        packages: &[
+            "nvme-cli",
+            "libnvme1",
+            "libjson-c5",
+            "libssl3",
+            "libdbus-1-3",
+        ],
+        programs: &["usr/sbin/nvme"],
+    },
+];
 
 #[derive(Debug)]
 struct Extra {
