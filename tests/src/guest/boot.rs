@@ -31,7 +31,7 @@ pub(super) fn up() -> Result<String> {
         .release()
         .to_string_lossy()
         .into_owned();
-    modules::load_all(&Path::new("/lib/modules").join(&kernel))?;
+    modules::load_all(&modules::folder())?;
     mount_at("configfs", "/sys/kernel/config")?;
     loopback::up().context("bring the loopback up")?;
     host_identity()?;

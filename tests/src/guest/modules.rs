@@ -1,8 +1,9 @@
 //! Kernel modules, loaded in the order that `modules.dep` gives. The archive holds them decompressed.
 
 use std::collections::{HashMap, HashSet};
+use std::ffi::CStr;
 use std::fs::{self, File};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
 use rustix::io::Errno;
@@ -11,14 +12,20 @@ use rustix::system::finit_module;
 /// What the lab needs; what these depend on follows from `modules.dep`.
 pub const REQUIRED: [&str; 4] = ["configfs", "nvme-tcp", "nvmet", "nvmet-tcp"];
 
+/// Where the running kernel's modules are.
+pub(crate) fn folder() -> PathBuf {
+    let kernel = rustix::system::uname();
+    Path::new("/lib/modules").join(&*kernel.release().to_string_lossy())
+}
+
 /// Loads all of them from `dir`, `/lib/modules/RELEASE`.
-pub(super) fn load_all(dir: &Path) -> Result<()> {
+pub(crate) fn load_all(dir: &Path) -> Result<()> {
     let file = dir.join("modules.dep");
     let text = fs::read_to_string(&file).with_context(|| format!("read {}", file.display()))?;
     let dependencies = Dependencies::parse(&text);
     for name in REQUIRED {
         for path in dependencies.load_order(name) {
-            load(&dir.join(path))?;
+            load(&dir.join(path), c"")?;
         }
     }
     for name in REQUIRED {
@@ -31,6 +38,20 @@ pub(super) fn load_all(dir: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Loads one module from `dir` with these parameters, and before it what it needs.
+pub(crate) fn load_one(dir: &Path, name: &str, parameters: &CStr) -> Result<()> {
+    let file = dir.join("modules.dep");
+    let text = fs::read_to_string(&file).with_context(|| format!("read {}", file.display()))?;
+    let order = Dependencies::parse(&text).load_order(name);
+    let (last, first) = order
+        .split_last()
+        .with_context(|| format!("{} has no module {name}", file.display()))?;
+    for path in first {
+        load(&dir.join(path), c"")?;
+    }
+    load(&dir.join(last), parameters)
+}
+
 fn is_loaded(name: &str) -> bool {
     // A built-in module without parameters has no folder there; file systems are known by name.
     Path::new("/sys/module").join(key(name)).exists()
@@ -41,9 +62,9 @@ fn is_loaded(name: &str) -> bool {
         })
 }
 
-fn load(path: &Path) -> Result<()> {
+fn load(path: &Path, parameters: &CStr) -> Result<()> {
     let file = File::open(path).with_context(|| format!("open {}", path.display()))?;
-    match finit_module(&file, c"", 0) {
+    match finit_module(&file, parameters, 0) {
         Ok(()) | Err(Errno::EXIST) => Ok(()),
         Err(errno) => Err(errno).with_context(|| format!("load {}", path.display())),
     }
@@ -94,7 +115,7 @@ impl<'t> Dependencies<'t> {
 }
 
 /// A module's name as the kernel writes it: from a path or a name, with underscores.
-fn key(file: &str) -> String {
+pub(crate) fn key(file: &str) -> String {
     let file = file.rsplit_once('/').map_or(file, |(_, name)| name);
     file.split_once('.')
         .map_or(file, |(name, _)| name)

@@ -50,6 +50,25 @@ impl Default for Timeouts {
     }
 }
 
+/// Who connects: targets tell hosts apart by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HostIdentity {
+    /// Its NQN.
+    pub nqn: &'static str,
+    /// Its identifier, a UUID.
+    pub id: &'static str,
+}
+
+impl Default for HostIdentity {
+    /// The lab's, which is also in /etc/nvme.
+    fn default() -> Self {
+        Self {
+            nqn: HOST_NQN,
+            id: HOST_ID,
+        }
+    }
+}
+
 /// The kernel's NVMe host.
 #[derive(Debug)]
 pub struct Host {
@@ -69,11 +88,24 @@ impl Host {
         self.connect_with(to, Timeouts::default())
     }
 
+    /// Connects as somebody else and waits until the controller is live.
+    pub fn connect_as(&self, host: HostIdentity, to: impl Into<Endpoint>) -> Result<Controller> {
+        self.connect_by(&to.into(), host, Timeouts::default())
+    }
+
     /// Connects with other time-outs and waits until the controller is live.
     pub fn connect_with(&self, to: impl Into<Endpoint>, timeouts: Timeouts) -> Result<Controller> {
-        let to = to.into();
+        self.connect_by(&to.into(), HostIdentity::default(), timeouts)
+    }
+
+    fn connect_by(
+        &self,
+        to: &Endpoint,
+        host: HostIdentity,
+        timeouts: Timeouts,
+    ) -> Result<Controller> {
         let begin = BootNs::now();
-        let instance = write_options(&options(&to, timeouts))
+        let instance = write_options(&options(to, host, timeouts))
             .with_context(|| format!("connect to {} at {}:{}", to.nqn, to.traddr, to.trsvcid))?;
         let name = format!("nvme{instance}");
         let controller = Controller {
@@ -218,11 +250,17 @@ pub struct Head {
 }
 
 /// The option string that the kernel's `nvmf_parse_options` reads.
-fn options(to: &Endpoint, timeouts: Timeouts) -> String {
+fn options(to: &Endpoint, host: HostIdentity, timeouts: Timeouts) -> String {
     format!(
-        "transport=tcp,traddr={},trsvcid={},nqn={},hostnqn={HOST_NQN},hostid={HOST_ID},\
+        "transport=tcp,traddr={},trsvcid={},nqn={},hostnqn={},hostid={},\
          reconnect_delay={},ctrl_loss_tmo={}",
-        to.traddr, to.trsvcid, to.nqn, timeouts.reconnect_delay, timeouts.ctrl_loss_tmo
+        to.traddr,
+        to.trsvcid,
+        to.nqn,
+        host.nqn,
+        host.id,
+        timeouts.reconnect_delay,
+        timeouts.ctrl_loss_tmo
     )
 }
 
@@ -281,6 +319,7 @@ mod tests {
         };
         let text = options(
             &to,
+            HostIdentity::default(),
             Timeouts {
                 reconnect_delay: 1,
                 ctrl_loss_tmo: 30,

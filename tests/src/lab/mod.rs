@@ -1,8 +1,8 @@
 //! The lab: the vocabulary that scenarios are written in. Runs in the lab's guest only; nothing here is for a real host.
 //!
 //! One kernel is both sides: [`target`] offers subsystems through the kernel's own target, [`host`] connects to them,
-//! [`io`] uses them, [`truth`] traces what the driver did and [`agent`] is the program under test. All of them tell the
-//! time on the boot clock. What a scenario checks and when it fails is the scenario's own affair.
+//! [`io`] uses them, [`truth`] traces what the driver did and [`agent`] is the program under test, [`programs`] what it
+//! and others print once. All of them tell the time on the boot clock. What a scenario checks and when it fails is the scenario's own affair.
 
 pub mod agent;
 pub mod attribute;
@@ -10,6 +10,8 @@ pub mod clock;
 pub mod hidden;
 pub mod host;
 pub mod io;
+pub mod modules;
+pub mod programs;
 pub mod protocol;
 pub mod target;
 pub mod truth;
