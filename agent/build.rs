@@ -16,11 +16,16 @@ fn main() {
         return;
     };
     if newest(Path::new("../agent-ebpf")).is_some_and(|source| source > built) {
-        println!("cargo::warning=the BPF object is older than agent-ebpf/: built without probes (cargo xtask build-ebpf)");
+        println!(
+            "cargo::warning=the BPF object is older than agent-ebpf/: built without probes (cargo xtask build-ebpf)"
+        );
         return;
     }
     println!("cargo::rustc-cfg=pathwarden_probes");
-    println!("cargo::rustc-env=PATHWARDEN_BPF_OBJECT={}", object.display());
+    println!(
+        "cargo::rustc-env=PATHWARDEN_BPF_OBJECT={}",
+        object.display()
+    );
 }
 
 fn env(name: &str) -> String {
@@ -28,14 +33,20 @@ fn env(name: &str) -> String {
 }
 
 fn modified(path: &Path) -> Option<SystemTime> {
-    fs::metadata(path).and_then(|metadata| metadata.modified()).ok()
+    fs::metadata(path)
+        .and_then(|metadata| metadata.modified())
+        .ok()
 }
 
 /// The newest modification below a folder.
 fn newest(folder: &Path) -> Option<SystemTime> {
     let entries = fs::read_dir(folder).ok()?.flatten();
     let times = entries.filter_map(|entry| {
-        if entry.path().is_dir() { newest(&entry.path()) } else { modified(&entry.path()) }
+        if entry.path().is_dir() {
+            newest(&entry.path())
+        } else {
+            modified(&entry.path())
+        }
     });
     times.max()
 }

@@ -1,5 +1,7 @@
 //! The order of the modules, held by reading their sources: see ARCHITECTURE.md, "Code map".
 
+#![allow(clippy::unwrap_used, reason = "in a test a failure is the report")]
+
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -73,24 +75,41 @@ fn source(root: &Path, path: PathBuf) -> Source {
     let first = Path::new(below.components().next().unwrap().as_os_str());
     let module = first.file_stem().unwrap().to_string_lossy().into_owned();
     let text = fs::read_to_string(&path).unwrap();
-    let code = if is_tests(&path) { String::new() } else { code_of(&text) };
-    Source { module, code, text, path }
+    let code = if is_tests(&path) {
+        String::new()
+    } else {
+        code_of(&text)
+    };
+    Source {
+        module,
+        code,
+        text,
+        path,
+    }
 }
 
 fn is_tests(path: &Path) -> bool {
-    path.components().any(|part| Path::new(part.as_os_str()).file_stem().is_some_and(|it| it == "tests"))
+    path.components().any(|part| {
+        Path::new(part.as_os_str())
+            .file_stem()
+            .is_some_and(|it| it == "tests")
+    })
 }
 
 fn code_of(text: &str) -> String {
     let product = text.split("#[cfg(test)]").next().unwrap_or_default();
-    let lines = product.lines().map(|line| line.split("//").next().unwrap_or_default());
+    let lines = product
+        .lines()
+        .map(|line| line.split("//").next().unwrap_or_default());
     lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Modules of this crate that a text names: `crate::m` and each of `crate::{a, b::c}`.
 fn named_modules(code: &str) -> Vec<String> {
     let identifier = |text: &str| -> String {
-        text.chars().take_while(|it| it.is_alphanumeric() || *it == '_').collect()
+        text.chars()
+            .take_while(|it| it.is_alphanumeric() || *it == '_')
+            .collect()
     };
     let mut named = Vec::new();
     for after in code.split("crate::").skip(1) {
@@ -128,12 +147,20 @@ fn no_module_uses_one_above_it() {
     for source in sources() {
         let Some(own) = rank(&source.module) else {
             let known = ["lib", "main"].contains(&source.module.as_str());
-            assert!(known, "{}: its module has no place in ORDER", source.path.display());
+            assert!(
+                known,
+                "{}: its module has no place in ORDER",
+                source.path.display()
+            );
             continue;
         };
         for named in named_modules(&source.code) {
             if rank(&named).is_some_and(|other| other > own) {
-                wrong.push(format!("{}: {} uses {named}", source.path.display(), source.module));
+                wrong.push(format!(
+                    "{}: {} uses {named}",
+                    source.path.display(),
+                    source.module
+                ));
             }
         }
     }
@@ -143,7 +170,10 @@ fn no_module_uses_one_above_it() {
 #[test]
 fn the_core_has_no_input_no_output_and_no_clock() {
     let mut wrong = Vec::new();
-    for source in sources().iter().filter(|source| PURE.contains(&source.module.as_str())) {
+    for source in sources()
+        .iter()
+        .filter(|source| PURE.contains(&source.module.as_str()))
+    {
         for word in IMPURE.iter().filter(|word| source.code.contains(**word)) {
             wrong.push(format!("{}: {word}", source.path.display()));
         }

@@ -1,5 +1,10 @@
 //! `pathwarden run` without probes, over a folder that changes while it is looked at.
-#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "in a test a failure is the report")]
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "in a test a failure is the report"
+)]
 
 mod tree;
 
@@ -31,7 +36,16 @@ struct Agent {
 impl Agent {
     fn start(sysfs: &Path) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_pathwarden"))
-            .args(["run", "--poll", "20", "-o", "json", "--log-format", "json", "--sysfs"])
+            .args([
+                "run",
+                "--poll",
+                "20",
+                "-o",
+                "json",
+                "--log-format",
+                "json",
+                "--sysfs",
+            ])
             .arg(sysfs)
             .env_remove("PATHWARDEN_LOG")
             .stdout(Stdio::piped())
@@ -40,7 +54,11 @@ impl Agent {
             .unwrap();
         let windows = BufReader::new(child.stdout.take().unwrap());
         let log = BufReader::new(child.stderr.take().unwrap());
-        let mut agent = Self { child, windows, log };
+        let mut agent = Self {
+            child,
+            windows,
+            log,
+        };
         let ready = agent.logged("ready");
         assert_eq!(ready["fields"]["source"], "poll");
         agent
@@ -50,7 +68,11 @@ impl Agent {
     fn logged(&mut self, message: &str) -> Value {
         loop {
             let mut line = String::new();
-            assert_ne!(self.log.read_line(&mut line).unwrap(), 0, "the log ended before {message}");
+            assert_ne!(
+                self.log.read_line(&mut line).unwrap(),
+                0,
+                "the log ended before {message}"
+            );
             let line: Value = serde_json::from_str(&line).unwrap();
             if line["fields"]["message"] == message {
                 return line;
@@ -72,8 +94,9 @@ impl Agent {
 
 impl Drop for Agent {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        // It has ended by itself where a test went well.
+        self.child.kill().ok();
+        self.child.wait().ok();
     }
 }
 
@@ -84,7 +107,9 @@ fn host() -> Unfolded {
 /// Changes a leg's ANA state the way the kernel does: the old text or the new, never half of one.
 fn set_ana(host: &Unfolded, controller: u32, state: &str) {
     let leg = format!("class/nvme/nvme{controller}/nvme0c{controller}n1");
-    let attribute = fs::canonicalize(host.path().join(leg)).unwrap().join("ana_state");
+    let attribute = fs::canonicalize(host.path().join(leg))
+        .unwrap()
+        .join("ana_state");
     let new = attribute.with_extension("new");
     fs::write(&new, format!("{state}\n")).unwrap();
     fs::rename(new, attribute).unwrap();

@@ -54,7 +54,11 @@ pub fn connect_admin_queue_return(ctx: RetProbeContext) -> u32 {
 pub fn should_reconnect(ctx: ProbeContext) -> u32 {
     let ctrl: u64 = ctx.arg(0).unwrap_or(0);
     let has_status = unsafe { core::ptr::read_volatile(&raw const RECONNECT_HAS_STATUS) } != 0;
-    let status = if has_status { ctx.arg(1).unwrap_or(NO_STATUS) } else { NO_STATUS };
+    let status = if has_status {
+        ctx.arg(1).unwrap_or(NO_STATUS)
+    } else {
+        NO_STATUS
+    };
     record::<ReconnectBody>(Kind::Reconnect, |body| unsafe {
         fill_controller(&raw mut (*body).controller, ctrl);
         (*body).status = status;

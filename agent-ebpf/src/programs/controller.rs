@@ -79,18 +79,42 @@ pub fn identity(pointer: u64) {
     }
     record::<IdentityBody>(Kind::Identity, |body| unsafe {
         fill_controller(&raw mut (*body).controller, pointer);
-        copy_text(&raw mut (*body).transport, options, offset::OPTS_TRANSPORT());
-        copy_text(&raw mut (*body).subsysnqn, options, offset::OPTS_SUBSYSNQN());
+        copy_text(
+            &raw mut (*body).transport,
+            options,
+            offset::OPTS_TRANSPORT(),
+        );
+        copy_text(
+            &raw mut (*body).subsysnqn,
+            options,
+            offset::OPTS_SUBSYSNQN(),
+        );
         copy_text(&raw mut (*body).traddr, options, offset::OPTS_TRADDR());
         copy_text(&raw mut (*body).trsvcid, options, offset::OPTS_TRSVCID());
-        copy_text(&raw mut (*body).host_traddr, options, offset::OPTS_HOST_TRADDR());
-        copy_text(&raw mut (*body).host_iface, options, offset::OPTS_HOST_IFACE());
+        copy_text(
+            &raw mut (*body).host_traddr,
+            options,
+            offset::OPTS_HOST_TRADDR(),
+        );
+        copy_text(
+            &raw mut (*body).host_iface,
+            options,
+            offset::OPTS_HOST_IFACE(),
+        );
         let host = read_u64(options, offset::OPTS_HOST());
-        let nqn = if host == 0 { 0 } else { host + offset::HOST_NQN() as u64 };
+        let nqn = if host == 0 {
+            0
+        } else {
+            host + offset::HOST_NQN() as u64
+        };
         copy_text_at(&raw mut (*body).hostnqn, nqn);
         (*body).hostid = [0; 16];
         if host != 0 {
-            copy((&raw mut (*body).hostid).cast(), host + offset::HOST_ID() as u64, 16);
+            copy(
+                (&raw mut (*body).hostid).cast(),
+                host + offset::HOST_ID() as u64,
+                16,
+            );
         }
         (*body).max_reconnects = read_u32(options, offset::OPTS_MAX_RECONNECTS()) as i32;
         (*body).reserved = [0; 3];

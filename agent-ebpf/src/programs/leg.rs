@@ -6,9 +6,7 @@ use aya_ebpf::{
     maps::LruHashMap,
     programs::{ProbeContext, RetProbeContext},
 };
-use pathwarden_ebpf::{
-    AnaBody, AnaPendingBody, Kind, LegBody, MAX_GROUP_NSIDS, bits, status,
-};
+use pathwarden_ebpf::{AnaBody, AnaPendingBody, Kind, LegBody, MAX_GROUP_NSIDS, bits, status};
 
 use super::{
     emit::record,
@@ -32,8 +30,17 @@ pub fn update_ana_state(ctx: ProbeContext) -> u32 {
     if count == 0 {
         return 0;
     }
-    debug_line!(&ctx, "controller {:x}: an ANA group of {} namespaces", pointer, count);
-    let held = if count > MAX_GROUP_NSIDS as u32 { MAX_GROUP_NSIDS as u32 } else { count };
+    debug_line!(
+        &ctx,
+        "controller {:x}: an ANA group of {} namespaces",
+        pointer,
+        count
+    );
+    let held = if count > MAX_GROUP_NSIDS as u32 {
+        MAX_GROUP_NSIDS as u32
+    } else {
+        count
+    };
     record::<AnaBody>(Kind::Ana, |body| unsafe {
         fill_controller(&raw mut (*body).controller, pointer);
         (*body).group = read_u32(group, 0);
@@ -139,7 +146,6 @@ unsafe fn fill_leg(body: *mut LegBody, ns: u64) {
         }
         (*body).traits = traits;
         let subsystem = read_u64(ctrl, offset::CTRL_SUBSYS());
-        (*body).subsystem_instance =
-            try_read(subsystem, offset::SUBSYS_INSTANCE()).unwrap_or(-1);
+        (*body).subsystem_instance = try_read(subsystem, offset::SUBSYS_INSTANCE()).unwrap_or(-1);
     }
 }

@@ -33,7 +33,10 @@ pub fn show_ana_state(ctx: ProbeContext) -> u32 {
     // The device is a member of its block_device (dev_to_bdev).
     let bdev = device - offset::BDEV_DEVICE() as u64;
     let disk = read_u64(bdev, offset::BDEV_DISK());
-    leg(Kind::LegSnapshot, read_u64(disk, offset::DISK_PRIVATE_DATA()));
+    leg(
+        Kind::LegSnapshot,
+        read_u64(disk, offset::DISK_PRIVATE_DATA()),
+    );
     0
 }
 
@@ -41,7 +44,10 @@ pub fn show_ana_state(ctx: ProbeContext) -> u32 {
 #[kprobe]
 pub fn show_state(ctx: ProbeContext) -> u32 {
     if asked_by_agent() {
-        identity(read_u64(ctx.arg(0).unwrap_or(0), offset::DEVICE_DRIVER_DATA()));
+        identity(read_u64(
+            ctx.arg(0).unwrap_or(0),
+            offset::DEVICE_DRIVER_DATA(),
+        ));
     }
     0
 }

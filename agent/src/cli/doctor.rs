@@ -1,6 +1,6 @@
 //! `pathwarden doctor`: what of this kernel can be seen, and what is missing.
 
-use std::{fmt::Write as _, path::Path};
+use std::path::Path;
 
 use serde::Serialize;
 
@@ -18,7 +18,11 @@ pub(super) fn run(_: &Args, common: &Common) -> anyhow::Result<Exit> {
         Format::Json => println!("{}", serde_json::to_string_pretty(&report)?),
         Format::Text => print!("{}", report.text()),
     }
-    Ok(if report.degraded { Exit::Unchecked } else { Exit::Clean })
+    Ok(if report.degraded {
+        Exit::Unchecked
+    } else {
+        Exit::Clean
+    })
 }
 
 #[derive(Debug, Serialize)]
@@ -62,16 +66,27 @@ impl Report {
             Err(error) => (Some(crate::error_chain(&error)), None),
         };
         let probes: Vec<ProbeRow> = match &report {
-            Some(report) => report.probes.iter().map(|(probe, state)| row(probe, state)).collect(),
-            None => PROBES.iter().map(|it| row(it, &ProbeState::Missing("see above".into()))).collect(),
+            Some(report) => report
+                .probes
+                .iter()
+                .map(|(probe, state)| row(probe, state))
+                .collect(),
+            None => PROBES
+                .iter()
+                .map(|it| row(it, &ProbeState::Missing("see above".into())))
+                .collect(),
         };
         let missing_fields = report.iter().flat_map(|report| report.fields.missing());
-        let missing_fields: Vec<String> =
-            missing_fields.map(|field| format!("{}.{}", field.structure, field.member)).collect();
+        let missing_fields: Vec<String> = missing_fields
+            .map(|field| format!("{}.{}", field.structure, field.member))
+            .collect();
         Self {
             schema: "pathwarden/doctor/v1",
             version: version(),
-            kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
+            kernel: rustix::system::uname()
+                .release()
+                .to_string_lossy()
+                .into_owned(),
             degraded: probes.iter().any(|probe| !probe.attached) || !missing_fields.is_empty(),
             unavailable,
             probes,
@@ -81,39 +96,47 @@ impl Report {
     }
 
     fn text(&self) -> String {
-        let mut text = format!("pathwarden {} on kernel {}\n\n", self.version, self.kernel);
-        match &self.unavailable {
-            Some(reason) => {
-                let _ = writeln!(
-                    text,
-                    "no probes: {reason}\n  still works: windows by looks at sysfs (`run`), as exact as the time between looks\n"
-                );
-            }
-            None => {
-                let attached = self.probes.iter().filter(|probe| probe.attached).count();
-                let _ = writeln!(text, "probes: {attached} of {} attached", self.probes.len());
-                for probe in &self.probes {
-                    let mark = if probe.attached { "ok     " } else { "missing" };
-                    let _ = writeln!(
-                        text,
-                        "  {mark}  {:<26} {:<6}  {}",
-                        probe.function, probe.site, probe.tells
-                    );
-                    if let Some(reason) = &probe.reason {
-                        let _ = writeln!(text, "           {reason}");
-                    }
-                }
-                for field in &self.missing_fields {
-                    let _ = writeln!(text, "  missing  {field} (kernel field)");
-                }
-                text.push('\n');
-            }
+        let mut lines = vec![format!(
+            "pathwarden {} on kernel {}\n",
+            self.version, self.kernel
+        )];
+        if let Some(reason) = &self.unavailable {
+            lines.push(format!("no probes: {reason}"));
+            lines.push(
+                "  still works: windows by looks at sysfs (`run`), as exact as the time between\n"
+                    .to_owned(),
+            );
+        } else {
+            let attached = self.probes.iter().filter(|probe| probe.attached).count();
+            lines.push(format!(
+                "probes: {attached} of {} attached",
+                self.probes.len()
+            ));
+            lines.extend(self.probes.iter().map(ProbeRow::text));
+            let missing = self.missing_fields.iter();
+            lines.extend(missing.map(|field| format!("  missing  {field} (kernel field)")));
+            lines.push(String::new());
         }
         for it in &self.surroundings {
             let mark = if it.found { "found  " } else { "absent " };
-            let _ = writeln!(text, "  {mark}  {}: {}", it.what, it.means);
+            lines.push(format!("  {mark}  {}: {}", it.what, it.means));
         }
-        text
+        lines.push(String::new());
+        lines.join("\n")
+    }
+}
+
+impl ProbeRow {
+    fn text(&self) -> String {
+        let mark = if self.attached { "ok     " } else { "missing" };
+        let row = format!(
+            "  {mark}  {:<26} {:<6}  {}",
+            self.function, self.site, self.tells
+        );
+        match &self.reason {
+            Some(reason) => format!("{row}\n           {reason}"),
+            None => row,
+        }
     }
 }
 
@@ -125,7 +148,11 @@ fn row(probe: &probe::Probe, state: &ProbeState) -> ProbeRow {
     ProbeRow {
         function: probe.function,
         module: probe.module,
-        site: if probe.site == Site::Entry { "entry" } else { "return" },
+        site: if probe.site == Site::Entry {
+            "entry"
+        } else {
+            "return"
+        },
         mandatory: probe.mandatory,
         attached: reason.is_none(),
         reason,
@@ -138,8 +165,16 @@ fn surroundings() -> Vec<Surrounding> {
     let tracefs = found("/sys/kernel/tracing/trace") || found("/sys/kernel/debug/tracing/trace");
     let look = |what, found, means| Surrounding { what, found, means };
     vec![
-        look("the NVMe host driver", found("/sys/module/nvme_core"), "without it there is nothing to watch"),
-        look("the kernel's BTF", found("/sys/kernel/btf/vmlinux"), "without it there are no probes"),
+        look(
+            "the NVMe host driver",
+            found("/sys/module/nvme_core"),
+            "without it there is nothing to watch",
+        ),
+        look(
+            "the kernel's BTF",
+            found("/sys/kernel/btf/vmlinux"),
+            "without it there are no probes",
+        ),
         look(
             "BTF of nvme_core",
             found("/sys/kernel/btf/nvme_core"),
@@ -150,7 +185,15 @@ fn surroundings() -> Vec<Surrounding> {
             found("/sys/bus/event_source/devices/kprobe/type"),
             "without them there are no probes",
         ),
-        look("tracefs", tracefs, "not needed: probes are attached through perf"),
-        look("/sys/class/nvme", found("/sys/class/nvme"), "without it no controller can be listed"),
+        look(
+            "tracefs",
+            tracefs,
+            "not needed: probes are attached through perf",
+        ),
+        look(
+            "/sys/class/nvme",
+            found("/sys/class/nvme"),
+            "without it no controller can be listed",
+        ),
     ]
 }

@@ -72,10 +72,23 @@ pub struct Common {
     #[arg(long, global = true, value_name = "FILE")]
     pub desired: Option<PathBuf>,
     /// For whom the output is
-    #[arg(short, long, global = true, value_enum, value_name = "FORMAT", default_value_t)]
+    #[arg(
+        short,
+        long,
+        global = true,
+        value_enum,
+        value_name = "FORMAT",
+        default_value_t
+    )]
     pub output: Format,
     /// For whom the log (standard error) is
-    #[arg(long, global = true, value_enum, value_name = "FORMAT", default_value_t)]
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "FORMAT",
+        default_value_t
+    )]
     pub log_format: Format,
 }
 
@@ -149,7 +162,11 @@ fn exit_of(error: &anyhow::Error) -> Exit {
         Some(ScanError::Root { source, .. }) => matches!(source.kind(), NotADirectory | NotFound),
         _ => false,
     };
-    if no_tree || error.is::<ConfigError>() { Exit::Usage } else { Exit::Failed }
+    if no_tree || error.is::<ConfigError>() {
+        Exit::Usage
+    } else {
+        Exit::Failed
+    }
 }
 
 /// Writes a command's output.
@@ -170,13 +187,18 @@ fn version() -> &'static str {
 
 /// Level by `PATHWARDEN_LOG` (`debug`, `pathwarden::probe=trace`), else informational.
 fn log_to_stderr(format: Format) {
-    let filter = EnvFilter::try_from_env("PATHWARDEN_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
-    let builder =
-        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let filter =
+        EnvFilter::try_from_env("PATHWARDEN_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
     match format {
         Format::Json => builder.json().init(),
         Format::Text => {
-            builder.with_ansi(std::io::stderr().is_terminal()).with_target(false).init();
+            builder
+                .with_ansi(std::io::stderr().is_terminal())
+                .with_target(false)
+                .init();
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A window as text.
 
-use std::{fmt::Write as _, time::Duration};
+use std::time::Duration;
 
 use crate::{
     fabric::BootNs,
@@ -9,30 +9,39 @@ use crate::{
 
 /// A few lines: how long, whose, why it began and ended, how exact that is.
 pub(super) fn text(window: &Window) -> String {
-    let mut text = String::new();
-    let mut line = |words: std::fmt::Arguments<'_>| {
-        // Writing to a string does not fail.
-        let _ = writeln!(text, "{words}");
-    };
-    line(format_args!(
+    let mut lines = Vec::new();
+    lines.push(format!(
         "{} {}  {} nsid {}{}",
-        if window.class == Class::Cutover { "cutover" } else { "outage " },
+        if window.class == Class::Cutover {
+            "cutover"
+        } else {
+            "outage "
+        },
         length(window),
         window.nqn,
         window.nsid,
-        window.uuid.map(|uuid| format!(" ({uuid})")).unwrap_or_default(),
+        window
+            .uuid
+            .map(|uuid| format!(" ({uuid})"))
+            .unwrap_or_default(),
     ));
-    let wall = window.begin_unix_ms.and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+    let wall = window
+        .begin_unix_ms
+        .and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
     let wall = wall.map(|time| format!("  {time}")).unwrap_or_default();
-    let before = if window.truncated_begin { "before " } else { "" };
-    line(format_args!(
+    let before = if window.truncated_begin {
+        "before "
+    } else {
+        ""
+    };
+    lines.push(format!(
         "  began {before}{}  by {}{wall}",
         seconds(window.begin_ns),
         cause(&window.cause_begin)
     ));
     if let (Some(end), Some(by)) = (window.end_ns, &window.cause_end) {
         let after = if window.truncated_end { "after  " } else { "" };
-        line(format_args!("  ended {after}{}  by {}", seconds(end), cause(by)));
+        lines.push(format!("  ended {after}{}  by {}", seconds(end), cause(by)));
     }
     let fate = match window.severity {
         Severity::Queued => "I/O was held",
@@ -40,9 +49,11 @@ pub(super) fn text(window: &Window) -> String {
         Severity::Lost => "no leg was left",
     };
     let error = Duration::from_nanos(window.error_ns);
-    line(format_args!("  {fate}; each end ±{error:?} ({})", window.source.as_str()));
-    text.truncate(text.trim_end().len());
-    text
+    lines.push(format!(
+        "  {fate}; each end ±{error:?} ({})",
+        window.source.as_str()
+    ));
+    lines.join("\n")
 }
 
 fn length(window: &Window) -> String {
@@ -55,17 +66,23 @@ fn length(window: &Window) -> String {
 }
 
 fn seconds(time: BootNs) -> String {
-    format!("boot+{}.{:06} s", time.0 / 1_000_000_000, time.0 % 1_000_000_000 / 1_000)
+    format!(
+        "boot+{}.{:06} s",
+        time.0 / 1_000_000_000,
+        time.0 % 1_000_000_000 / 1_000
+    )
 }
 
 fn cause(cause: &Cause) -> String {
-    let mut text = cause.kind.as_str().to_owned();
-    if let Some(controller) = cause.controller {
-        // Writing to a string does not fail.
-        let _ = write!(text, " on {controller}");
-    }
-    if let Some(endpoint) = &cause.endpoint {
-        let _ = write!(text, " ({endpoint})");
-    }
-    text
+    let on = cause
+        .controller
+        .map(|controller| format!(" on {controller}"));
+    let at = cause
+        .endpoint
+        .as_ref()
+        .map(|endpoint| format!(" ({endpoint})"));
+    [Some(cause.kind.as_str().to_owned()), on, at]
+        .into_iter()
+        .flatten()
+        .collect()
 }

@@ -51,7 +51,11 @@ impl Feed {
     /// Attaches the probes, or says in one line why not and what works all the same.
     pub(super) fn start(settings: &Settings) -> Result<Self, Error> {
         let origin = match attach(settings) {
-            Some(Attached { ring, report, programs }) => Origin::Probes {
+            Some(Attached {
+                ring,
+                report,
+                programs,
+            }) => Origin::Probes {
                 reader: Reader::start(ring).map_err(Error::Reader)?,
                 attached: report.attached(),
                 planned: report.probes.len(),
@@ -63,7 +67,12 @@ impl Feed {
             },
         };
         let scanner = Arc::new(Scanner::new(settings.sysfs.clone()));
-        Ok(Self { scanner, origin, order: Order::default(), wall: every(WALL_EVERY, Instant::now()) })
+        Ok(Self {
+            scanner,
+            origin,
+            order: Order::default(),
+            wall: every(WALL_EVERY, Instant::now()),
+        })
     }
 
     pub(super) fn source(&self) -> Source {
@@ -76,7 +85,9 @@ impl Feed {
     /// How many probes fire, of how many.
     pub(super) fn probes(&self) -> (usize, usize) {
         match self.origin {
-            Origin::Probes { attached, planned, .. } => (attached, planned),
+            Origin::Probes {
+                attached, planned, ..
+            } => (attached, planned),
             Origin::Looks { .. } => (0, probe::PROBES.len()),
         }
     }
@@ -133,9 +144,11 @@ impl Feed {
 impl Origin {
     async fn woken(&mut self) -> Result<Woken, Error> {
         match self {
-            Self::Probes { reader, .. } => {
-                reader.next().await.map(Woken::Events).ok_or(Error::ReaderEnded)
-            }
+            Self::Probes { reader, .. } => reader
+                .next()
+                .await
+                .map(Woken::Events)
+                .ok_or(Error::ReaderEnded),
             Self::Looks { timer, .. } => {
                 timer.tick().await;
                 Ok(Woken::LookDue)
@@ -166,7 +179,10 @@ fn warn_of_missing(attached: &Attached) {
     for (probe, state) in &attached.report.probes {
         if let ProbeState::Missing(reason) = state {
             let (function, tells) = (probe.function, probe.tells);
-            tracing::warn!(function, "probe not attached: {reason}; without it: no {tells}");
+            tracing::warn!(
+                function,
+                "probe not attached: {reason}; without it: no {tells}"
+            );
         }
     }
 }
@@ -182,8 +198,15 @@ async fn scan(scanner: &Arc<Scanner>) -> Result<Host, Error> {
 }
 
 fn wall_event() -> Envelope {
-    let event = Event::Wall { unix_ns: clock::wall() };
-    Envelope { time: clock::boot(), error_ns: 0, source: Source::Bpf, event }
+    let event = Event::Wall {
+        unix_ns: clock::wall(),
+    };
+    Envelope {
+        time: clock::boot(),
+        error_ns: 0,
+        source: Source::Bpf,
+        event,
+    }
 }
 
 /// Ticks that were missed are not made up for.

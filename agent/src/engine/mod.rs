@@ -56,7 +56,10 @@ pub async fn run(
     let begun = Instant::now();
     let mut stop = Stop::listen().map_err(Error::Signals)?;
     let mut feed = Feed::start(settings)?;
-    let mut agent = Agent { watch: Watch::new(boot::id()), sink };
+    let mut agent = Agent {
+        watch: Watch::new(boot::id()),
+        sink,
+    };
     feed.look().await?;
     let mut ready = false;
     loop {
@@ -69,7 +72,13 @@ pub async fn run(
             ready = true;
             let (attached, probes) = feed.probes();
             let elapsed_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-            tracing::info!(source = feed.source().as_str(), attached, probes, elapsed_ms, "ready");
+            tracing::info!(
+                source = feed.source().as_str(),
+                attached,
+                probes,
+                elapsed_ms,
+                "ready"
+            );
         }
         if told.lost {
             feed.look().await?;
@@ -102,7 +111,10 @@ impl<S: FnMut(&Change) -> std::io::Result<()>> Agent<S> {
             match envelope.event {
                 Event::Snapshot(_) => told.snapshot = true,
                 Event::Lost { count } => {
-                    tracing::warn!(count, "events lost: open windows are marked, sysfs is read anew");
+                    tracing::warn!(
+                        count,
+                        "events lost: open windows are marked, sysfs is read anew"
+                    );
                     told.lost = true;
                 }
                 _ => {}
@@ -119,7 +131,10 @@ impl<S: FnMut(&Change) -> std::io::Result<()>> Agent<S> {
     }
 
     fn tell(&mut self, changes: &[Change]) -> Result<(), Error> {
-        changes.iter().try_for_each(|change| (self.sink)(change)).map_err(Error::Output)
+        changes
+            .iter()
+            .try_for_each(|change| (self.sink)(change))
+            .map_err(Error::Output)
     }
 }
 
@@ -131,7 +146,10 @@ struct Stop {
 
 impl Stop {
     fn listen() -> std::io::Result<Self> {
-        Ok(Self { term: signal(SignalKind::terminate())?, int: signal(SignalKind::interrupt())? })
+        Ok(Self {
+            term: signal(SignalKind::terminate())?,
+            int: signal(SignalKind::interrupt())?,
+        })
     }
 
     async fn requested(&mut self) {

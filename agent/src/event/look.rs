@@ -55,17 +55,40 @@ impl Look {
     /// Of a scanned host.
     #[must_use]
     pub fn of(host: &Host) -> Self {
-        let mut look = Self::default();
-        look.unread = host.unchecked.iter().map(|unread| unread.object.clone()).collect();
-        for controller in host.controllers.iter().filter(|controller| controller.is_fabric()) {
+        let unread = host
+            .unchecked
+            .iter()
+            .map(|unread| unread.object.clone())
+            .collect();
+        let mut look = Self {
+            unread,
+            ..Self::default()
+        };
+        for controller in host
+            .controllers
+            .iter()
+            .filter(|controller| controller.is_fabric())
+        {
             let of_subsystem = controller.subsystem.and_then(|name| host.subsystem(name));
-            let nqn = controller.subsysnqn.value().or(of_subsystem.and_then(|it| it.nqn.value()));
+            let nqn = controller
+                .subsysnqn
+                .value()
+                .or(of_subsystem.and_then(|it| it.nqn.value()));
             if let Some(nqn) = nqn {
-                look.controllers.insert(id(controller), ControllerSeen::of(controller, nqn));
+                look.controllers
+                    .insert(id(controller), ControllerSeen::of(controller, nqn));
             }
         }
-        for namespace in host.subsystems.iter().flat_map(|subsystem| &subsystem.namespaces) {
-            for leg in namespace.legs.iter().filter(|leg| leg.layout == Layout::Multipath) {
+        for namespace in host
+            .subsystems
+            .iter()
+            .flat_map(|subsystem| &subsystem.namespaces)
+        {
+            for leg in namespace
+                .legs
+                .iter()
+                .filter(|leg| leg.layout == Layout::Multipath)
+            {
                 let controller = host.controller(leg.controller).map(id);
                 let known = controller.filter(|id| look.controllers.contains_key(id));
                 if let (Some(id), Some(nsid)) = (known, namespace.nsid) {
@@ -80,7 +103,9 @@ impl Look {
     pub fn keep_unread(&mut self, before: &Look) {
         for (id, controller) in &before.controllers {
             if self.unread.contains(&id.name.to_string()) {
-                self.controllers.entry(*id).or_insert_with(|| controller.clone());
+                self.controllers
+                    .entry(*id)
+                    .or_insert_with(|| controller.clone());
             }
         }
         for (key, leg) in &before.legs {
@@ -111,7 +136,11 @@ impl LegSeen {
             uuid: namespace.uuid,
             name: leg.name,
             group: leg.group,
-            state: LegState { ana, pending: false, ready: ready(namespace, leg) },
+            state: LegState {
+                ana,
+                pending: false,
+                ready: ready(namespace, leg),
+            },
             has_head: namespace.head.is_some(),
         }
     }
@@ -119,12 +148,17 @@ impl LegSeen {
 
 /// A leg that is being removed shows size 0, one that is not ready another size than its head.
 fn ready(namespace: &Namespace, leg: &Leg) -> bool {
-    let Some(size) = leg.size.value() else { return true };
+    let Some(size) = leg.size.value() else {
+        return true;
+    };
     let head = namespace.head.as_ref().and_then(|head| head.size.value());
     *size != Sectors(0) && head.is_none_or(|head| head == size)
 }
 
 fn id(controller: &Controller) -> ControllerId {
     let generation = controller.generation.unwrap_or(Generation(0));
-    ControllerId { name: controller.name, generation }
+    ControllerId {
+        name: controller.name,
+        generation,
+    }
 }

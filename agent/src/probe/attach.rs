@@ -44,7 +44,10 @@ impl AttachReport {
     /// How many fire.
     #[must_use]
     pub fn attached(&self) -> usize {
-        self.probes.iter().filter(|(_, state)| *state == ProbeState::Attached).count()
+        self.probes
+            .iter()
+            .filter(|(_, state)| *state == ProbeState::Attached)
+            .count()
     }
 }
 
@@ -91,7 +94,10 @@ pub fn attach() -> Result<Attached, Unavailable> {
         };
         if let (true, ProbeState::Missing(reason)) = (probe.mandatory, &state) {
             let reason = reason.clone();
-            return Err(Unavailable::Mandatory { function: probe.function, reason });
+            return Err(Unavailable::Mandatory {
+                function: probe.function,
+                reason,
+            });
         }
         probes.push((probe, state));
     }
@@ -100,7 +106,11 @@ pub fn attach() -> Result<Attached, Unavailable> {
     let map = ebpf.take_map("EVENTS").ok_or_else(|| no_map("EVENTS"))?;
     let ring = RingBuf::try_from(map).map_err(|error| Unavailable::Load(error.into()))?;
     let ring = Ring::new(ring, DebugLines::of(&mut ebpf));
-    Ok(Attached { ring, report: AttachReport { probes, fields }, programs: Programs { _ebpf: ebpf } })
+    Ok(Attached {
+        ring,
+        report: AttachReport { probes, fields },
+        programs: Programs { _ebpf: ebpf },
+    })
 }
 
 fn load<'f>(
@@ -142,7 +152,9 @@ fn attach_one(ebpf: &mut Ebpf, probe: &Probe) -> Result<(), ProgramError> {
 /// Why a probe is missing, in a few words.
 fn reason(error: &ProgramError) -> String {
     match io_error(error).map(std::io::Error::kind) {
-        Some(std::io::ErrorKind::NotFound) => "no such function (inlined, renamed, or its module is not loaded)".into(),
+        Some(std::io::ErrorKind::NotFound) => {
+            "no such function (inlined, renamed, or its module is not loaded)".into()
+        }
         Some(std::io::ErrorKind::InvalidInput) => "the function cannot be probed".into(),
         _ => error.to_string(),
     }
@@ -165,11 +177,21 @@ fn millis(since: Instant) -> u64 {
 }
 
 fn driver_is_there(module: &Path) -> Result<(), Unavailable> {
-    if module.exists() { Ok(()) } else { Err(Unavailable::NoDriver) }
+    if module.exists() {
+        Ok(())
+    } else {
+        Err(Unavailable::NoDriver)
+    }
 }
 
 fn kprobes_are_there(file: &Path) -> Result<(), Unavailable> {
-    if file.exists() { Ok(()) } else { Err(Unavailable::NoKprobes { file: PathBuf::from(file) }) }
+    if file.exists() {
+        Ok(())
+    } else {
+        Err(Unavailable::NoKprobes {
+            file: PathBuf::from(file),
+        })
+    }
 }
 
 fn no_map(name: &str) -> Unavailable {
@@ -189,7 +211,10 @@ impl OwnNumbers {
         let namespace = rustix::fs::stat("/proc/self/ns/pid");
         let (device, inode) = namespace.map_or((0, 0), |stat| {
             // The kernel's own encoding of a device number: major << 20 | minor.
-            let (major, minor) = (rustix::fs::major(stat.st_dev), rustix::fs::minor(stat.st_dev));
+            let (major, minor) = (
+                rustix::fs::major(stat.st_dev),
+                rustix::fs::minor(stat.st_dev),
+            );
             (u64::from(major) << 20 | u64::from(minor), stat.st_ino)
         });
         Self {

@@ -13,7 +13,11 @@ impl DebugLines {
     #[cfg(feature = "ebpf-log")]
     pub(super) fn of(ebpf: &mut Ebpf) -> Self {
         let logger = aya_log::EbpfLogger::init(ebpf);
-        Self { logger: logger.inspect_err(|error| tracing::warn!("no debug lines of the programs: {error}")).ok() }
+        Self {
+            logger: logger
+                .inspect_err(|error| tracing::warn!("no debug lines of the programs: {error}"))
+                .ok(),
+        }
     }
 
     #[cfg(not(feature = "ebpf-log"))]

@@ -40,10 +40,15 @@ pub(super) struct Malformed {
 }
 
 pub(super) fn decode(bytes: &[u8]) -> Result<Record, Malformed> {
-    let malformed = |kind| Malformed { kind, length: bytes.len() };
+    let malformed = |kind| Malformed {
+        kind,
+        length: bytes.len(),
+    };
     let (header, rest) = Header::read_from_prefix(bytes).map_err(|_| malformed(None))?;
     let kind = Kind::from_raw(header.kind).ok_or(malformed(Some(header.kind)))?;
-    body(kind, rest).map(|body| Record { header, body }).ok_or(malformed(Some(header.kind)))
+    body(kind, rest)
+        .map(|body| Record { header, body })
+        .ok_or(malformed(Some(header.kind)))
 }
 
 fn body(kind: Kind, bytes: &[u8]) -> Option<Body> {
@@ -73,10 +78,28 @@ mod tests {
 
     #[test]
     fn bytes_that_are_no_record_are_named() {
-        assert_eq!(decode(&[0; 3]).unwrap_err(), Malformed { kind: None, length: 3 });
-        assert_eq!(decode(&[0; 24]).unwrap_err(), Malformed { kind: Some(0), length: 24 });
+        assert_eq!(
+            decode(&[0; 3]).unwrap_err(),
+            Malformed {
+                kind: None,
+                length: 3
+            }
+        );
+        assert_eq!(
+            decode(&[0; 24]).unwrap_err(),
+            Malformed {
+                kind: Some(0),
+                length: 24
+            }
+        );
         let mut short = [0; 30];
         short[20] = Kind::Live as u8;
-        assert_eq!(decode(&short).unwrap_err(), Malformed { kind: Some(2), length: 30 });
+        assert_eq!(
+            decode(&short).unwrap_err(),
+            Malformed {
+                kind: Some(2),
+                length: 30
+            }
+        );
     }
 }

@@ -22,7 +22,11 @@ impl KernelFields {
     /// Fields that this kernel does not have; what depends on them is not known.
     pub fn missing(&self) -> impl Iterator<Item = &'static Field> {
         let absent = self.offsets.iter().map(|&offset| offset == ABSENT);
-        Field::ALL.iter().zip(absent).filter(|(_, absent)| *absent).map(|(field, _)| field)
+        Field::ALL
+            .iter()
+            .zip(absent)
+            .filter(|(_, absent)| *absent)
+            .map(|(field, _)| field)
     }
 }
 
@@ -33,8 +37,12 @@ const SHOULD_RECONNECT: &str = "nvmf_should_reconnect";
 pub fn resolve(btf_dir: &Path) -> Result<KernelFields, Unavailable> {
     let mut wanted: Vec<&str> = Field::ALL.iter().map(|field| field.structure).collect();
     wanted.extend([STATES, SHOULD_RECONNECT]);
-    let kernel = Types::of_kernel(read(btf_dir, "vmlinux")?, &wanted)
-        .map_err(|error| Unavailable::BadBtf { file: btf_dir.join("vmlinux"), error })?;
+    let kernel = Types::of_kernel(read(btf_dir, "vmlinux")?, &wanted).map_err(|error| {
+        Unavailable::BadBtf {
+            file: btf_dir.join("vmlinux"),
+            error,
+        }
+    })?;
     let core = of_module(btf_dir, "nvme_core", &kernel, &wanted)?;
     let core = core.as_ref().unwrap_or(&kernel);
     let mut offsets = Vec::with_capacity(Field::ALL.len());
@@ -44,7 +52,9 @@ pub fn resolve(btf_dir: &Path) -> Result<KernelFields, Unavailable> {
             TypeOwner::Module(_) => offset(field, core).or_else(|| offset(field, &kernel)),
         };
         if offset.is_none() && field.required {
-            let Field { structure, member, .. } = *field;
+            let Field {
+                structure, member, ..
+            } = *field;
             return Err(Unavailable::NoField { structure, member });
         }
         offsets.push(offset.unwrap_or(ABSENT));
@@ -55,8 +65,14 @@ pub fn resolve(btf_dir: &Path) -> Result<KernelFields, Unavailable> {
         return Err(Unavailable::OtherStates { live, connecting });
     }
     let fabrics = of_module(btf_dir, "nvme_fabrics", &kernel, &wanted)?;
-    let parameters = fabrics.as_ref().unwrap_or(&kernel).parameters_of(SHOULD_RECONNECT);
-    Ok(KernelFields { offsets, reconnect_has_status: parameters.map(|count| count >= 2) })
+    let parameters = fabrics
+        .as_ref()
+        .unwrap_or(&kernel)
+        .parameters_of(SHOULD_RECONNECT);
+    Ok(KernelFields {
+        offsets,
+        reconnect_has_status: parameters.map(|count| count >= 2),
+    })
 }
 
 fn offset(field: &Field, types: &Types<'_>) -> Option<u32> {

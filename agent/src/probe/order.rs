@@ -47,7 +47,10 @@ impl Order {
     /// Takes an event in. Those of one time keep the order they came in.
     pub fn push(&mut self, envelope: Envelope) {
         self.arrivals += 1;
-        self.heap.push(Waiting { key: Reverse((envelope.time, self.arrivals)), envelope });
+        self.heap.push(Waiting {
+            key: Reverse((envelope.time, self.arrivals)),
+            envelope,
+        });
     }
 
     /// The earliest event, once it is [`DELAY`] old.

@@ -32,38 +32,110 @@ const fn core(
     mandatory: bool,
     tells: &'static str,
 ) -> Probe {
-    Probe { program, function, module: "nvme_core", site: Site::Entry, mandatory, tells }
+    Probe {
+        program,
+        function,
+        module: "nvme_core",
+        site: Site::Entry,
+        mandatory,
+        tells,
+    }
 }
 
 /// All of them, in the order in which they are attached.
 pub const PROBES: &[Probe] = &[
-    core("change_ctrl_state", "nvme_change_ctrl_state", true, "controller states"),
-    core("kick_requeue_lists", "nvme_kick_requeue_lists", true, "live, fail-fast expired"),
-    core("update_ana_state", "nvme_update_ana_state", true, "ANA groups as logged"),
-    core("mpath_set_live", "nvme_mpath_set_live", true, "legs turned accessible"),
-    core("failover_req", "nvme_failover_req", true, "I/O failed with an ANA status"),
+    core(
+        "change_ctrl_state",
+        "nvme_change_ctrl_state",
+        true,
+        "controller states",
+    ),
+    core(
+        "kick_requeue_lists",
+        "nvme_kick_requeue_lists",
+        true,
+        "live, fail-fast expired",
+    ),
+    core(
+        "update_ana_state",
+        "nvme_update_ana_state",
+        true,
+        "ANA groups as logged",
+    ),
+    core(
+        "mpath_set_live",
+        "nvme_mpath_set_live",
+        true,
+        "legs turned accessible",
+    ),
+    core(
+        "failover_req",
+        "nvme_failover_req",
+        true,
+        "I/O failed with an ANA status",
+    ),
     core("ns_remove", "nvme_ns_remove", true, "legs removed"),
-    core("mpath_add_disk", "nvme_mpath_add_disk", false, "legs added (begin)"),
+    core(
+        "mpath_add_disk",
+        "nvme_mpath_add_disk",
+        false,
+        "legs added (begin)",
+    ),
     Probe {
         site: Site::Return,
-        ..core("mpath_add_disk_return", "nvme_mpath_add_disk", false, "legs added")
+        ..core(
+            "mpath_add_disk_return",
+            "nvme_mpath_add_disk",
+            false,
+            "legs added",
+        )
     },
-    core("start_ctrl", "nvme_start_ctrl", false, "identity of connected controllers"),
+    core(
+        "start_ctrl",
+        "nvme_start_ctrl",
+        false,
+        "identity of connected controllers",
+    ),
     core("uninit_ctrl", "nvme_uninit_ctrl", false, "controllers gone"),
-    core("show_ana_state", "ana_state_show", false, "true words of legs on each look"),
-    core("show_state", "nvme_sysfs_show_state", false, "true words of controllers on each look"),
+    core(
+        "show_ana_state",
+        "ana_state_show",
+        false,
+        "true words of legs on each look",
+    ),
+    core(
+        "show_state",
+        "nvme_sysfs_show_state",
+        false,
+        "true words of controllers on each look",
+    ),
     Probe {
         module: "nvme_fabrics",
-        ..core("connect_admin_queue", "nvmf_connect_admin_queue", false, "connects (begin)")
+        ..core(
+            "connect_admin_queue",
+            "nvmf_connect_admin_queue",
+            false,
+            "connects (begin)",
+        )
     },
     Probe {
         module: "nvme_fabrics",
         site: Site::Return,
-        ..core("connect_admin_queue_return", "nvmf_connect_admin_queue", false, "connect results")
+        ..core(
+            "connect_admin_queue_return",
+            "nvmf_connect_admin_queue",
+            false,
+            "connect results",
+        )
     },
     Probe {
         module: "nvme_fabrics",
-        ..core("should_reconnect", "nvmf_should_reconnect", false, "reconnect decisions")
+        ..core(
+            "should_reconnect",
+            "nvmf_should_reconnect",
+            false,
+            "reconnect decisions",
+        )
     },
 ];
 

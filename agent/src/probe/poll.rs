@@ -5,7 +5,7 @@
 
 use crate::{
     event::{ControllerId, ControllerSeen, Envelope, Event, LegSeen, Look, Source},
-    fabric::{AnaGroup, BootNs, ControllerState, Host, Nsid},
+    fabric::{AnaGroup, AnaState, BootNs, ControllerState, Host, Nsid},
 };
 
 /// Compares each look with the one before.
@@ -19,8 +19,12 @@ impl Differences {
     /// some time after the look before had begun.
     pub fn look(&mut self, host: Host, begun: BootNs) -> Vec<Envelope> {
         let mut now = Look::of(&host);
-        let envelope =
-            |event, error_ns| Envelope { time: begun, error_ns, source: Source::Poll, event };
+        let envelope = |event, error_ns| Envelope {
+            time: begun,
+            error_ns,
+            source: Source::Poll,
+            event,
+        };
         let Some((before_begun, before)) = self.last.take() else {
             self.last = Some((begun, now));
             return vec![envelope(Event::Snapshot(Box::new(host)), 0)];
@@ -30,7 +34,10 @@ impl Differences {
         let error_ns = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
         let events = differences(&before, &now);
         self.last = Some((begun, now));
-        events.into_iter().map(|event| envelope(event, error_ns)).collect()
+        events
+            .into_iter()
+            .map(|event| envelope(event, error_ns))
+            .collect()
     }
 }
 
@@ -44,7 +51,11 @@ fn differences(before: &Look, now: &Look) -> Vec<Event> {
                 let (old, new) = (old.state, controller.state);
                 let live = new == ControllerState::Live;
                 let list = if live { &mut gains } else { &mut losses };
-                list.push(Event::ControllerState { controller: *id, old, new });
+                list.push(Event::ControllerState {
+                    controller: *id,
+                    old,
+                    new,
+                });
             }
             Some(_) => {}
         }
@@ -55,15 +66,26 @@ fn differences(before: &Look, now: &Look) -> Vec<Event> {
             Some(old) if old.state == leg.state && old.group == leg.group => {}
             Some(old) => {
                 let event = leg_changed(*id, *nsid, old, leg);
-                let accessible = leg.state.ana.is_none_or(|ana| ana.accessible());
-                if accessible && leg.state.ready { gains.push(event) } else { losses.push(event) }
+                let accessible = leg.state.ana.is_none_or(AnaState::accessible);
+                if accessible && leg.state.ready {
+                    gains.push(event);
+                } else {
+                    losses.push(event);
+                }
             }
         }
     }
     for (id, nsid) in before.legs.keys().filter(|leg| !now.legs.contains_key(leg)) {
-        losses.push(Event::LegRemoved { controller: *id, nsid: *nsid });
+        losses.push(Event::LegRemoved {
+            controller: *id,
+            nsid: *nsid,
+        });
     }
-    for id in before.controllers.keys().filter(|id| !now.controllers.contains_key(id)) {
+    for id in before
+        .controllers
+        .keys()
+        .filter(|id| !now.controllers.contains_key(id))
+    {
         losses.push(Event::ControllerRemoved { controller: *id });
     }
     gains.append(&mut losses);
@@ -71,13 +93,39 @@ fn differences(before: &Look, now: &Look) -> Vec<Event> {
 }
 
 fn controller_added(controller: ControllerId, seen: &ControllerSeen) -> Event {
-    let ControllerSeen { nqn, endpoint, hostnqn, cntlid, state } = seen.clone();
-    Event::ControllerAdded { controller, nqn, endpoint, hostnqn, cntlid, state }
+    let ControllerSeen {
+        nqn,
+        endpoint,
+        hostnqn,
+        cntlid,
+        state,
+    } = seen.clone();
+    Event::ControllerAdded {
+        controller,
+        nqn,
+        endpoint,
+        hostnqn,
+        cntlid,
+        state,
+    }
 }
 
 fn leg_added(controller: ControllerId, nsid: Nsid, seen: &LegSeen) -> Event {
-    let LegSeen { uuid, name, group, state, .. } = *seen;
-    Event::LegAdded { controller, nsid, uuid, name: Some(name), group, state }
+    let LegSeen {
+        uuid,
+        name,
+        group,
+        state,
+        ..
+    } = *seen;
+    Event::LegAdded {
+        controller,
+        nsid,
+        uuid,
+        name: Some(name),
+        group,
+        state,
+    }
 }
 
 /// A new ANA state is told as the log's word, so that a window's cause says so.
@@ -90,6 +138,10 @@ fn leg_changed(controller: ControllerId, nsid: Nsid, old: &LegSeen, new: &LegSee
             nsids: vec![nsid],
             more: false,
         },
-        _ => Event::LegWords { controller, nsid, state: new.state },
+        _ => Event::LegWords {
+            controller,
+            nsid,
+            state: new.state,
+        },
     }
 }

@@ -14,7 +14,10 @@ use super::Ring;
 /// How many batches may wait for the loop; then the ring fills, and what it loses is counted.
 const BATCHES: usize = 64;
 /// How often the thread looks whether anyone still listens.
-const IDLE: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
+const IDLE: Timespec = Timespec {
+    tv_sec: 1,
+    tv_nsec: 0,
+};
 
 /// Events as they come, batch by batch, roughly in the order of their times.
 #[derive(Debug)]
@@ -26,19 +29,21 @@ impl Reader {
     /// Starts the thread. It ends when the reader is dropped.
     pub fn start(mut ring: Ring) -> io::Result<Self> {
         let (send, batches) = mpsc::channel(BATCHES);
-        thread::Builder::new().name("probe-ring".to_owned()).spawn(move || {
-            while !send.is_closed() {
-                if let Err(error) = wait(&ring) {
-                    tracing::error!(%error, "cannot wait for the probes' events");
-                    break;
+        thread::Builder::new()
+            .name("probe-ring".to_owned())
+            .spawn(move || {
+                while !send.is_closed() {
+                    if let Err(error) = wait(&ring) {
+                        tracing::error!(%error, "cannot wait for the probes' events");
+                        break;
+                    }
+                    let mut events = Vec::new();
+                    ring.drain(&mut events);
+                    if !events.is_empty() && send.blocking_send(events).is_err() {
+                        break;
+                    }
                 }
-                let mut events = Vec::new();
-                ring.drain(&mut events);
-                if !events.is_empty() && send.blocking_send(events).is_err() {
-                    break;
-                }
-            }
-        })?;
+            })?;
         Ok(Self { batches })
     }
 

@@ -11,8 +11,8 @@ use crate::event::{Envelope, Event, Source};
 use crate::fabric::BootNs;
 
 use super::{
-    decode::decode,
     debug_lines::DebugLines,
+    decode::decode,
     translate::{BPF_ERROR_NS, Translate},
 };
 
@@ -27,7 +27,12 @@ pub struct Ring {
 impl Ring {
     pub(super) fn new(ring: RingBuf<MapData>, debug_lines: DebugLines) -> Self {
         let (sequences, translate) = (HashMap::new(), Translate::default());
-        Self { ring, sequences, translate, debug_lines }
+        Self {
+            ring,
+            sequences,
+            translate,
+            debug_lines,
+        }
     }
 
     /// Takes all that is in the ring now.
@@ -63,7 +68,9 @@ fn gap(sequences: &mut HashMap<u32, u64>, cpu: u32, sequence: u64) -> Option<u64
 
 impl std::fmt::Debug for Ring {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Ring").field("sequences", &self.sequences).finish_non_exhaustive()
+        f.debug_struct("Ring")
+            .field("sequences", &self.sequences)
+            .finish_non_exhaustive()
     }
 }
 
@@ -85,6 +92,10 @@ mod tests {
         assert_eq!(gap(&mut sequences, 0, 2), None);
         assert_eq!(gap(&mut sequences, 0, 6), Some(3));
         assert_eq!(gap(&mut sequences, 1, 2), None);
-        assert_eq!(gap(&mut sequences, 2, 3), Some(2), "a CPU's first numbers can be lost too");
+        assert_eq!(
+            gap(&mut sequences, 2, 3),
+            Some(2),
+            "a CPU's first numbers can be lost too"
+        );
     }
 }

@@ -73,12 +73,19 @@ impl Translate {
             // Stored by the same walk; told leg by leg where each is set live.
             Body::Ana(body) if ana::accessible(body.state) && controller.state == state::LIVE => {}
             Body::Ana(body) => {
-                let held = usize::try_from(body.nsids_held).unwrap_or(0).min(body.nsids.len());
+                let held = usize::try_from(body.nsids_held)
+                    .unwrap_or(0)
+                    .min(body.nsids.len());
                 emit(Event::Ana {
                     controller: id,
                     group: AnaGroup(body.group),
                     state: ana_state(body.state),
-                    nsids: body.nsids.iter().take(held).map(|nsid| Nsid(*nsid)).collect(),
+                    nsids: body
+                        .nsids
+                        .iter()
+                        .take(held)
+                        .map(|nsid| Nsid(*nsid))
+                        .collect(),
                     more: body.nsid_count > body.nsids_held,
                 });
             }
@@ -87,7 +94,10 @@ impl Translate {
                 if self.legs.insert((id, nsid)) {
                     emit(leg_added(id, &body.leg));
                 }
-                emit(Event::AnaPending { controller: id, nsid });
+                emit(Event::AnaPending {
+                    controller: id,
+                    nsid,
+                });
             }
             Body::LegLive(leg) if multipath(leg) => {
                 let nsid = Nsid(leg.nsid);
@@ -113,13 +123,20 @@ impl Translate {
                 if self.legs.insert((id, nsid)) {
                     emit(leg_added(id, leg));
                 } else if self.settled(id, boot_ns) {
-                    emit(Event::LegWords { controller: id, nsid, state: leg_state(leg) });
+                    emit(Event::LegWords {
+                        controller: id,
+                        nsid,
+                        state: leg_state(leg),
+                    });
                 }
                 return;
             }
             Body::LegRemoved(leg) => {
                 self.legs.remove(&(id, Nsid(leg.nsid)));
-                emit(Event::LegRemoved { controller: id, nsid: Nsid(leg.nsid) });
+                emit(Event::LegRemoved {
+                    controller: id,
+                    nsid: Nsid(leg.nsid),
+                });
             }
             Body::Connect(body) => emit(Event::Connect {
                 controller: id,
@@ -139,14 +156,22 @@ impl Translate {
 
     fn id(&mut self, controller: &Controller) -> ControllerId {
         let generation = match controller.generation {
-            0 => self.generations.get(&controller.pointer).copied().unwrap_or(Generation(0)),
+            0 => self
+                .generations
+                .get(&controller.pointer)
+                .copied()
+                .unwrap_or(Generation(0)),
             inode => {
-                self.generations.insert(controller.pointer, Generation(inode));
+                self.generations
+                    .insert(controller.pointer, Generation(inode));
                 Generation(inode)
             }
         };
         let instance = u32::try_from(controller.instance).unwrap_or(u32::MAX);
-        ControllerId { name: ControllerName::from_instance(instance), generation }
+        ControllerId {
+            name: ControllerName::from_instance(instance),
+            generation,
+        }
     }
 
     fn forget(&mut self, id: ControllerId, pointer: u64) {
@@ -204,7 +229,10 @@ fn added(controller: ControllerId, body: &IdentityBody) -> Event {
 }
 
 fn leg_added(controller: ControllerId, leg: &LegBody) -> Event {
-    let name = match (u32::try_from(leg.subsystem_instance), u32::try_from(leg.head_instance)) {
+    let name = match (
+        u32::try_from(leg.subsystem_instance),
+        u32::try_from(leg.head_instance),
+    ) {
         (Ok(subsystem), Ok(head)) => {
             Some(DiskName::leg(subsystem, controller.name.instance(), head))
         }
@@ -246,7 +274,10 @@ fn attempts(controller: &Controller) -> u32 {
 
 /// The text up to its zero; bytes that are no text are shown as such.
 fn text(bytes: &[u8]) -> String {
-    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+    let end = bytes
+        .iter()
+        .position(|&byte| byte == 0)
+        .unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).into_owned()
 }
 

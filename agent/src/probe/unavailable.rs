@@ -46,7 +46,9 @@ pub enum Unavailable {
         member: &'static str,
     },
     /// The driver numbers its controller states otherwise.
-    #[error("the driver's controller states are not the known ones (live {live:?}, connecting {connecting:?})")]
+    #[error(
+        "the driver's controller states are not the known ones (live {live:?}, connecting {connecting:?})"
+    )]
     OtherStates {
         /// The number of live.
         live: Option<u32>,

@@ -11,9 +11,7 @@ mod namespaces;
 mod window;
 mod words;
 
-pub use window::{
-    Cause, CauseKind, Class, LegChange, NamespaceKey, Severity, Window, WindowId,
-};
+pub use window::{Cause, CauseKind, Class, LegChange, NamespaceKey, Severity, Window, WindowId};
 
 use crate::{
     event::{ControllerId, Envelope, Event, Look, Source},
@@ -44,7 +42,10 @@ impl Watch {
     /// Nothing seen yet, in this boot.
     #[must_use]
     pub fn new(boot_id: impl Into<String>) -> Self {
-        Self { words: Words::default(), namespaces: Namespaces::new(boot_id.into()) }
+        Self {
+            words: Words::default(),
+            namespaces: Namespaces::new(boot_id.into()),
+        }
     }
 
     /// Folds one event in. Events come in the order of their times.
@@ -61,15 +62,26 @@ impl Watch {
                 self.words.replace(&look);
                 self.namespaces.seed(&self.words, &look, at)
             }
-            Event::ControllerAdded { controller, nqn, endpoint, state, .. } => {
-                self.words.add_controller(*controller, nqn, endpoint.as_ref(), *state);
+            Event::ControllerAdded {
+                controller,
+                nqn,
+                endpoint,
+                state,
+                ..
+            } => {
+                self.words
+                    .add_controller(*controller, nqn, endpoint.as_ref(), *state);
                 self.judge(*controller, None, CauseKind::Unknown, at)
             }
             Event::ControllerRemoved { controller } => {
                 self.words.remove_controller(*controller);
                 self.judge(*controller, None, CauseKind::LegRemoved, at)
             }
-            Event::ControllerState { controller, old, new } => {
+            Event::ControllerState {
+                controller,
+                old,
+                new,
+            } => {
                 self.words.set_state(*controller, *old, *new);
                 self.judge(*controller, None, CauseKind::ControllerState, at)
             }
@@ -77,8 +89,15 @@ impl Watch {
                 self.words.expire_failfast(*controller);
                 self.judge(*controller, None, CauseKind::ControllerState, at)
             }
-            Event::Ana { controller, group, state, nsids, more } => {
-                self.words.set_group(*controller, *group, *state, nsids, *more);
+            Event::Ana {
+                controller,
+                group,
+                state,
+                nsids,
+                more,
+            } => {
+                self.words
+                    .set_group(*controller, *group, *state, nsids, *more);
                 let nsids = (!*more).then_some(nsids.as_slice());
                 self.judge(*controller, nsids, CauseKind::AnaLog, at)
             }
@@ -86,11 +105,23 @@ impl Watch {
                 self.words.set_pending(*controller, *nsid);
                 self.judge(*controller, Some(&[*nsid]), CauseKind::AnaError, at)
             }
-            Event::LegAdded { controller, nsid, uuid, name, group, state } => {
-                self.words.add_leg(*controller, *nsid, *uuid, *name, *group, *state);
+            Event::LegAdded {
+                controller,
+                nsid,
+                uuid,
+                name,
+                group,
+                state,
+            } => {
+                self.words
+                    .add_leg(*controller, *nsid, *uuid, *name, *group, *state);
                 self.judge(*controller, Some(&[*nsid]), CauseKind::LegAdded, at)
             }
-            Event::LegWords { controller, nsid, state } => {
+            Event::LegWords {
+                controller,
+                nsid,
+                state,
+            } => {
                 self.words.set_words(*controller, *nsid, *state);
                 self.judge(*controller, Some(&[*nsid]), CauseKind::Unknown, at)
             }
@@ -118,7 +149,11 @@ impl Watch {
     /// Nothing is watched any longer: open windows end here, truncated.
     #[must_use]
     pub fn stop(&mut self, time: BootNs) -> Vec<Change> {
-        let moment = Moment { time, error_ns: 0, source: Source::Bpf };
+        let moment = Moment {
+            time,
+            error_ns: 0,
+            source: Source::Bpf,
+        };
         self.namespaces.close_all(moment)
     }
 
@@ -135,7 +170,8 @@ impl Watch {
             controller: Some(controller),
             endpoint: self.words.endpoint(controller),
         };
-        self.namespaces.judge(&self.words, controller, nsids, &cause, at)
+        self.namespaces
+            .judge(&self.words, controller, nsids, &cause, at)
     }
 }
 
@@ -149,7 +185,12 @@ struct Moment {
 
 impl Moment {
     fn edge(self, cause: Cause) -> Edge {
-        Edge { time: self.time, error_ns: self.error_ns, source: self.source, cause }
+        Edge {
+            time: self.time,
+            error_ns: self.error_ns,
+            source: self.source,
+            cause,
+        }
     }
 }
 

@@ -37,7 +37,12 @@ pub(super) struct Namespaces {
 
 impl Namespaces {
     pub(super) fn new(boot_id: String) -> Self {
-        Self { boot_id, wall: None, all: BTreeMap::new(), by_leg: BTreeMap::new() }
+        Self {
+            boot_id,
+            wall: None,
+            all: BTreeMap::new(),
+            by_leg: BTreeMap::new(),
+        }
     }
 
     pub(super) fn set_wall(&mut self, time: BootNs, unix_ns: UnixNs) {
@@ -45,24 +50,25 @@ impl Namespaces {
     }
 
     pub(super) fn open(&self) -> impl Iterator<Item = &Window> {
-        self.all.values().filter_map(|namespace| namespace.window.as_ref())
+        self.all
+            .values()
+            .filter_map(|namespace| namespace.window.as_ref())
     }
 
     /// Events are missing: whatever is open may have closed and opened again meanwhile.
     pub(super) fn truncate_open(&mut self) {
-        for window in self.all.values_mut().filter_map(|namespace| namespace.window.as_mut()) {
+        for window in self
+            .all
+            .values_mut()
+            .filter_map(|namespace| namespace.window.as_mut())
+        {
             window.truncated_begin = true;
         }
     }
 
     /// After a look at everything: every namespace is judged anew. One that has a head has been usable, or it would
     /// have none.
-    pub(super) fn seed(
-        &mut self,
-        words: &Words,
-        look: &Look,
-        at: Moment,
-    ) -> Vec<Change> {
+    pub(super) fn seed(&mut self, words: &Words, look: &Look, at: Moment) -> Vec<Change> {
         let mut legs: BTreeMap<NamespaceKey, Vec<ControllerId>> = BTreeMap::new();
         for ((id, _), key) in &self.by_leg {
             legs.entry(key.clone()).or_default().push(*id);
@@ -77,10 +83,16 @@ impl Namespaces {
                 legs.entry(key).or_default().push(*id);
             }
         }
-        let cause = Cause { kind: CauseKind::Unknown, controller: None, endpoint: None };
+        let cause = Cause {
+            kind: CauseKind::Unknown,
+            controller: None,
+            endpoint: None,
+        };
         let mut changes = Vec::new();
         for (key, controllers) in legs {
-            let Some(namespace) = self.all.get_mut(&key) else { continue };
+            let Some(namespace) = self.all.get_mut(&key) else {
+                continue;
+            };
             let first_look = !namespace.ever_usable && namespace.legs.is_empty();
             if with_head.contains(&key) {
                 namespace.ever_usable = true;
@@ -135,10 +147,17 @@ impl Namespaces {
 
     /// Nothing is watched any longer.
     pub(super) fn close_all(&mut self, at: Moment) -> Vec<Change> {
-        let windows = self.all.values_mut().filter_map(|namespace| namespace.window.take());
+        let windows = self
+            .all
+            .values_mut()
+            .filter_map(|namespace| namespace.window.take());
         windows
             .map(|mut window| {
-                let cause = Cause { kind: CauseKind::Unknown, controller: None, endpoint: None };
+                let cause = Cause {
+                    kind: CauseKind::Unknown,
+                    controller: None,
+                    endpoint: None,
+                };
                 window.close(at.edge(cause), true);
                 Change::Closed(window)
             })
@@ -147,7 +166,12 @@ impl Namespaces {
 
     fn adopt(&mut self, key: &NamespaceKey, controller: ControllerId, nsid: Nsid) {
         self.by_leg.insert((controller, nsid), key.clone());
-        let fresh = || Namespace { nsid, ever_usable: false, legs: BTreeMap::new(), window: None };
+        let fresh = || Namespace {
+            nsid,
+            ever_usable: false,
+            legs: BTreeMap::new(),
+            window: None,
+        };
         self.all.entry(key.clone()).or_insert_with(fresh).nsid = nsid;
     }
 
@@ -165,7 +189,12 @@ impl Namespaces {
         let mut changed = Vec::new();
         for controller in controllers {
             let turned = namespace.compare_leg(words, key, *controller);
-            let change = |(leg, usable)| LegChange { time: at.time, leg, usable, why: cause.kind };
+            let change = |(leg, usable)| LegChange {
+                time: at.time,
+                leg,
+                usable,
+                why: cause.kind,
+            };
             changed.extend(turned.map(change));
             if !namespace.legs.contains_key(controller) {
                 self.by_leg.remove(&(*controller, nsid));
@@ -187,7 +216,9 @@ impl Namespaces {
                 window.worsen(severity, at.time);
             }
         } else if namespace.ever_usable {
-            let unix_ms = self.wall.map(|(boot, unix)| unix_ms_at(at.time, boot, unix));
+            let unix_ms = self
+                .wall
+                .map(|(boot, unix)| unix_ms_at(at.time, boot, unix));
             let edge = at.edge(cause.clone());
             let mut window = Window::open(&self.boot_id, key, namespace.nsid, edge, unix_ms);
             window.controllers_steady = cause.kind != CauseKind::ControllerState;
@@ -212,11 +243,21 @@ impl Namespace {
         controller: ControllerId,
     ) -> Option<(String, bool)> {
         if words.key(controller, self.nsid).as_ref() != Some(key) {
-            return self.legs.remove(&controller).filter(|leg| leg.usable).map(|leg| (leg.name, false));
+            return self
+                .legs
+                .remove(&controller)
+                .filter(|leg| leg.usable)
+                .map(|leg| (leg.name, false));
         }
         let usable = words.usable(controller, self.nsid);
         let name = words.leg_name(controller, self.nsid);
-        let before = self.legs.insert(controller, Leg { usable, name: name.clone() });
+        let before = self.legs.insert(
+            controller,
+            Leg {
+                usable,
+                name: name.clone(),
+            },
+        );
         (before.is_some_and(|leg| leg.usable) != usable).then_some((name, usable))
     }
 
@@ -227,7 +268,11 @@ impl Namespace {
         }
         let controllers = self.legs.keys().filter_map(|id| words.controller(*id));
         // Delayed removal only matters once the last leg has gone; it is the head's, and not seen from here.
-        if usable::queues(controllers, false) { Severity::Queued } else { Severity::Failing }
+        if usable::queues(controllers, false) {
+            Severity::Queued
+        } else {
+            Severity::Failing
+        }
     }
 }
 

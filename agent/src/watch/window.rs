@@ -24,7 +24,11 @@ impl NamespaceKey {
     /// The identity of a namespace that was seen with these.
     #[must_use]
     pub fn new(nqn: &Nqn, uuid: Option<Uuid>, nsid: Nsid) -> Self {
-        Self { nqn: nqn.clone(), uuid, nsid: uuid.is_none().then_some(nsid) }
+        Self {
+            nqn: nqn.clone(),
+            uuid,
+            nsid: uuid.is_none().then_some(nsid),
+        }
     }
 }
 
@@ -44,7 +48,11 @@ impl WindowId {
             (None, None) => {}
         }
         let boot: String = boot_id.chars().take(8).collect();
-        Self(format!("{boot}-{:x}-{:08x}", begin.0, hash.finish() & 0xffff_ffff))
+        Self(format!(
+            "{boot}-{:x}-{:08x}",
+            begin.0,
+            hash.finish() & 0xffff_ffff
+        ))
     }
 }
 

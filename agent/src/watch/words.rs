@@ -54,7 +54,10 @@ impl Words {
                 uuid: seen.uuid,
                 name: Some(seen.name),
                 group: seen.group,
-                state: LegState { pending, ..seen.state },
+                state: LegState {
+                    pending,
+                    ..seen.state
+                },
             };
             self.legs.insert(*key, track);
         }
@@ -67,11 +70,14 @@ impl Words {
         endpoint: Option<&Endpoint>,
         state: ControllerState,
     ) {
-        let track = self.controllers.entry(id).or_insert_with(|| ControllerTrack {
-            nqn: nqn.clone(),
-            endpoint: None,
-            words: in_state(state),
-        });
+        let track = self
+            .controllers
+            .entry(id)
+            .or_insert_with(|| ControllerTrack {
+                nqn: nqn.clone(),
+                endpoint: None,
+                words: in_state(state),
+            });
         track.nqn = nqn.clone();
         track.endpoint = endpoint.map(ToString::to_string).or(track.endpoint.take());
     }
@@ -87,7 +93,9 @@ impl Words {
         old: ControllerState,
         new: ControllerState,
     ) {
-        let Some(track) = self.controllers.get_mut(&id) else { return };
+        let Some(track) = self.controllers.get_mut(&id) else {
+            return;
+        };
         let from_live = old == ControllerState::Live && new == ControllerState::Deleting;
         track.words = ControllerWords {
             state: new,
@@ -136,7 +144,15 @@ impl Words {
         group: Option<AnaGroup>,
         state: LegState,
     ) {
-        self.legs.insert((id, nsid), LegTrack { uuid, name, group, state });
+        self.legs.insert(
+            (id, nsid),
+            LegTrack {
+                uuid,
+                name,
+                group,
+                state,
+            },
+        );
     }
 
     pub(super) fn set_words(&mut self, id: ControllerId, nsid: Nsid, state: LegState) {
@@ -156,7 +172,11 @@ impl Words {
     /// The namespace that a leg leads to.
     pub(super) fn key(&self, id: ControllerId, nsid: Nsid) -> Option<NamespaceKey> {
         let leg = self.legs.get(&(id, nsid))?;
-        Some(NamespaceKey::new(&self.controllers.get(&id)?.nqn, leg.uuid, nsid))
+        Some(NamespaceKey::new(
+            &self.controllers.get(&id)?.nqn,
+            leg.uuid,
+            nsid,
+        ))
     }
 
     pub(super) fn controller(&self, id: ControllerId) -> Option<&ControllerWords> {
@@ -165,11 +185,24 @@ impl Words {
 
     /// Whether the kernel would route I/O over this leg now.
     pub(super) fn usable(&self, id: ControllerId, nsid: Nsid) -> bool {
-        let (Some(leg), Some(controller)) = (self.legs.get(&(id, nsid)), self.controller(id)) else {
+        let (Some(leg), Some(controller)) = (self.legs.get(&(id, nsid)), self.controller(id))
+        else {
             return false;
         };
-        let LegState { ana, pending, ready } = leg.state;
-        usable(&LegWords { member: true, ready, pending, ana }, controller)
+        let LegState {
+            ana,
+            pending,
+            ready,
+        } = leg.state;
+        usable(
+            &LegWords {
+                member: true,
+                ready,
+                pending,
+                ana,
+            },
+            controller,
+        )
     }
 
     /// What to call a leg: the kernel's name, or its controller's.
@@ -180,5 +213,9 @@ impl Words {
 }
 
 fn in_state(state: ControllerState) -> ControllerWords {
-    ControllerWords { state, deleting_from_live: false, failfast_expired: false }
+    ControllerWords {
+        state,
+        deleting_from_live: false,
+        failfast_expired: false,
+    }
 }

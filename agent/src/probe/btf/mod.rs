@@ -43,7 +43,10 @@ pub struct Types<'k> {
 impl Types<'static> {
     /// Reads the kernel's own.
     pub fn of_kernel(bytes: Vec<u8>, wanted: &[&str]) -> Result<Self, Error> {
-        Ok(Self { own: Raw::read(bytes, 1, 0, wanted)?, kernel: None })
+        Ok(Self {
+            own: Raw::read(bytes, 1, 0, wanted)?,
+            kernel: None,
+        })
     }
 }
 
@@ -57,8 +60,16 @@ impl<'k> Types<'k> {
         kernel: &'k Types<'k>,
         wanted: &[&str],
     ) -> Result<Self, Error> {
-        let own = Raw::read(bytes, kernel.own.next_id(), kernel.own.string_bytes(), wanted)?;
-        Ok(Self { own, kernel: Some(kernel) })
+        let own = Raw::read(
+            bytes,
+            kernel.own.next_id(),
+            kernel.own.string_bytes(),
+            wanted,
+        )?;
+        Ok(Self {
+            own,
+            kernel: Some(kernel),
+        })
     }
 
     /// Size in bytes of a struct; none if these types do not define it.
@@ -102,7 +113,9 @@ impl<'k> Types<'k> {
             if name == wanted.as_bytes() {
                 return (member.bit_field == 0).then_some(member.bits);
             }
-            let inner = name.is_empty().then(|| self.member_bits(member.kind, wanted, depth + 1))?;
+            let inner = name
+                .is_empty()
+                .then(|| self.member_bits(member.kind, wanted, depth + 1))?;
             inner.map(|bits| bits + member.bits)
         })
     }

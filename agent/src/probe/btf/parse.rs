@@ -85,12 +85,19 @@ impl Raw {
         let section = |at: usize| -> Result<Range<usize>, Error> {
             let begin = header.saturating_add(word(at)? as usize);
             let end = begin.saturating_add(word(at + 4)? as usize);
-            if end > bytes.len() { Err(Error::Truncated(bytes.len())) } else { Ok(begin..end) }
+            if end > bytes.len() {
+                Err(Error::Truncated(bytes.len()))
+            } else {
+                Ok(begin..end)
+            }
         };
         let (types_at, strings) = (section(8)?, section(16)?);
         let mut raw = Self {
             types: Vec::with_capacity(types_at.len() / (2 * TYPE_BYTES)),
-            index: wanted.iter().map(|name| ((*name).to_owned(), Vec::new())).collect(),
+            index: wanted
+                .iter()
+                .map(|name| ((*name).to_owned(), Vec::new()))
+                .collect(),
             strings,
             first_id,
             first_string,
@@ -106,7 +113,8 @@ impl Raw {
         let mut id = self.first_id;
         while at < types_at.end {
             let info = word(&self.bytes, at + 4).ok_or(Error::Truncated(at))?;
-            self.types.push(u32::try_from(at).map_err(|_| Error::Truncated(at))?);
+            self.types
+                .push(u32::try_from(at).map_err(|_| Error::Truncated(at))?);
             let kind = Kind::of(info);
             if kind.is_asked_for_by_name() {
                 self.note(kind, id, word(&self.bytes, at).unwrap_or(0));
@@ -114,16 +122,26 @@ impl Raw {
             at += type_bytes(info, id)?;
             id = id.wrapping_add(1);
         }
-        if at > types_at.end { Err(Error::Truncated(types_at.end)) } else { Ok(()) }
+        if at > types_at.end {
+            Err(Error::Truncated(types_at.end))
+        } else {
+            Ok(())
+        }
     }
 
     fn note(&mut self, kind: Kind, id: u32, name: u32) {
-        let begin = name.checked_sub(self.first_string).map(|begin| begin as usize);
+        let begin = name
+            .checked_sub(self.first_string)
+            .map(|begin| begin as usize);
         let strings = self.bytes.get(self.strings.clone()).unwrap_or_default();
-        let Some(text) = begin.and_then(|begin| strings.get(begin..)) else { return };
+        let Some(text) = begin.and_then(|begin| strings.get(begin..)) else {
+            return;
+        };
         // The end of a text is looked for no further than a wanted name is long.
         let text = &text[..text.len().min(LONGEST_NAME)];
-        let Some(end) = text.iter().position(|&byte| byte == 0) else { return };
+        let Some(end) = text.iter().position(|&byte| byte == 0) else {
+            return;
+        };
         let name = std::str::from_utf8(&text[..end]).unwrap_or_default();
         if let Some(ids) = self.index.get_mut(name) {
             ids.push((kind, id));
@@ -133,7 +151,9 @@ impl Raw {
     /// The types of a kind that have a name; nothing for a name that was not said to be wanted.
     pub(super) fn named<'a>(&'a self, kind: Kind, name: &str) -> impl Iterator<Item = u32> + 'a {
         let ids = self.index.get(name).map_or(&[][..], Vec::as_slice);
-        ids.iter().filter(move |(of, _)| *of == kind).map(|(_, id)| *id)
+        ids.iter()
+            .filter(move |(of, _)| *of == kind)
+            .map(|(_, id)| *id)
     }
 
     pub(super) fn first_id(&self) -> u32 {
@@ -146,11 +166,13 @@ impl Raw {
 
     /// The id after the last one; `read` counted them in 32 bits.
     pub(super) fn next_id(&self) -> u32 {
-        self.first_id.saturating_add(u32::try_from(self.types.len()).unwrap_or(u32::MAX))
+        self.first_id
+            .saturating_add(u32::try_from(self.types.len()).unwrap_or(u32::MAX))
     }
 
     pub(super) fn string_bytes(&self) -> u32 {
-        self.first_string.saturating_add(u32::try_from(self.strings.len()).unwrap_or(u32::MAX))
+        self.first_string
+            .saturating_add(u32::try_from(self.strings.len()).unwrap_or(u32::MAX))
     }
 
     pub(super) fn kind(&self, id: u32) -> Option<Kind> {
@@ -171,9 +193,17 @@ impl Raw {
         (0..self.entries(id)).map(move |index| {
             let at = TYPE_BYTES + index * MEMBER_BYTES;
             let offset = self.word(id, at + 8);
-            let (bits, bit_field) =
-                if with_bit_fields { (offset & 0x00ff_ffff, offset >> 24) } else { (offset, 0) };
-            Member { name: self.word(id, at), kind: self.word(id, at + 4), bits, bit_field }
+            let (bits, bit_field) = if with_bit_fields {
+                (offset & 0x00ff_ffff, offset >> 24)
+            } else {
+                (offset, 0)
+            };
+            Member {
+                name: self.word(id, at),
+                kind: self.word(id, at + 4),
+                bits,
+                bit_field,
+            }
         })
     }
 
@@ -193,12 +223,16 @@ impl Raw {
     }
 
     fn at(&self, id: u32) -> Option<usize> {
-        self.types.get(id.checked_sub(self.first_id)? as usize).map(|at| *at as usize)
+        self.types
+            .get(id.checked_sub(self.first_id)? as usize)
+            .map(|at| *at as usize)
     }
 
     /// A word of a type; 0 for a type that is not there (void is type 0).
     fn word(&self, id: u32, offset: usize) -> u32 {
-        self.at(id).and_then(|at| word(&self.bytes, at + offset)).unwrap_or(0)
+        self.at(id)
+            .and_then(|at| word(&self.bytes, at + offset))
+            .unwrap_or(0)
     }
 }
 
@@ -213,11 +247,11 @@ fn type_bytes(info: u32, id: u32) -> Result<usize, Error> {
     let kind = info >> 24 & 0x1f;
     Ok(TYPE_BYTES
         + match kind {
-            1 | 14 | 17 => 4,                      // INT, VAR, DECL_TAG
-            3 => 12,                               // ARRAY
-            4 | 5 => entries * MEMBER_BYTES,       // STRUCT, UNION
-            6 | 13 => entries * ENUMERATOR_BYTES,  // ENUM, FUNC_PROTO
-            15 | 19 => entries * 12,               // DATASEC, ENUM64
+            1 | 14 | 17 => 4,                     // INT, VAR, DECL_TAG
+            3 => 12,                              // ARRAY
+            4 | 5 => entries * MEMBER_BYTES,      // STRUCT, UNION
+            6 | 13 => entries * ENUMERATOR_BYTES, // ENUM, FUNC_PROTO
+            15 | 19 => entries * 12,              // DATASEC, ENUM64
             2 | 7..=12 | 16 | 18 => 0,
             _ => return Err(Error::UnknownKind { kind, id }),
         })

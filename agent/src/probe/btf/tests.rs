@@ -25,12 +25,20 @@ struct Builder {
 
 impl Builder {
     fn kernel() -> Self {
-        Self { types: Vec::new(), strings: vec![0], first_string: 0 }
+        Self {
+            types: Vec::new(),
+            strings: vec![0],
+            first_string: 0,
+        }
     }
 
     fn module(kernel: &[u8]) -> Self {
         let strings = u32::from_ne_bytes(kernel[20..24].try_into().unwrap());
-        Self { types: Vec::new(), strings: Vec::new(), first_string: strings }
+        Self {
+            types: Vec::new(),
+            strings: Vec::new(),
+            first_string: strings,
+        }
     }
 
     fn string(&mut self, text: &str) -> u32 {
@@ -44,12 +52,17 @@ impl Builder {
     }
 
     fn words(&mut self, words: &[u32]) {
-        self.types.extend(words.iter().flat_map(|word| word.to_ne_bytes()));
+        self.types
+            .extend(words.iter().flat_map(|word| word.to_ne_bytes()));
     }
 
     fn structure(&mut self, kind: u32, name: &str, size: u32, members: &[(&str, u32, u32)]) {
         let name = self.string(name);
-        self.words(&[name, kind << 24 | u32::try_from(members.len()).unwrap(), size]);
+        self.words(&[
+            name,
+            kind << 24 | u32::try_from(members.len()).unwrap(),
+            size,
+        ]);
         for (member, member_type, bits) in members {
             let member = self.string(member);
             self.words(&[member, *member_type, *bits]);
@@ -74,7 +87,12 @@ fn kernel() -> Vec<u8> {
     let int = kernel.string("int");
     kernel.words(&[int, 1 << 24, 4, 32]);
     kernel.structure(5, "", 8, &[("first", 1, 0), ("second", 1, 32)]);
-    kernel.structure(4, "request", 24, &[("head", 1, 0), ("", 2, 64), ("tail", 1, 128)]);
+    kernel.structure(
+        4,
+        "request",
+        24,
+        &[("head", 1, 0), ("", 2, 64), ("tail", 1, 128)],
+    );
     kernel.file()
 }
 
@@ -103,16 +121,31 @@ fn a_module_continues_the_kernels_numbers() {
     let kernel = of_kernel(kernel_file).unwrap();
     let types = Types::of_module(module.file(), &kernel, WANTED).unwrap();
     assert_eq!(types.offset_of("nvme_ns", "ctrl"), Some(8));
-    assert_eq!(types.offset_of("nvme_ns", "second"), Some(4), "through the kernel's union");
-    assert_eq!(types.size_of("nvmf_host"), None, "a declaration is no definition");
-    assert_eq!(types.offset_of("nvme_flags", "narrow"), None, "a bit field has no byte offset");
+    assert_eq!(
+        types.offset_of("nvme_ns", "second"),
+        Some(4),
+        "through the kernel's union"
+    );
+    assert_eq!(
+        types.size_of("nvmf_host"),
+        None,
+        "a declaration is no definition"
+    );
+    assert_eq!(
+        types.offset_of("nvme_flags", "narrow"),
+        None,
+        "a bit field has no byte offset"
+    );
 }
 
 #[test]
 fn prototypes_tell_how_many_parameters_a_function_has() {
     let mut module = Builder::kernel();
-    let (function, ctrl, status) =
-        (module.string("nvmf_should_reconnect"), module.string("ctrl"), module.string("status"));
+    let (function, ctrl, status) = (
+        module.string("nvmf_should_reconnect"),
+        module.string("ctrl"),
+        module.string("status"),
+    );
     module.words(&[0, 13 << 24 | 2, 0, ctrl, 0, status, 0]);
     module.words(&[function, 12 << 24, 1]);
     let types = of_kernel(module.file()).unwrap();
@@ -123,10 +156,16 @@ fn prototypes_tell_how_many_parameters_a_function_has() {
 #[test]
 fn enumerators_have_their_values() {
     let mut module = Builder::kernel();
-    let (name, live) = (module.string("nvme_ctrl_state"), module.string("NVME_CTRL_LIVE"));
+    let (name, live) = (
+        module.string("nvme_ctrl_state"),
+        module.string("NVME_CTRL_LIVE"),
+    );
     module.words(&[name, 6 << 24 | 1, 4, live, 1]);
     let types = of_kernel(module.file()).unwrap();
-    assert_eq!(types.enumerator("nvme_ctrl_state", "NVME_CTRL_LIVE"), Some(1));
+    assert_eq!(
+        types.enumerator("nvme_ctrl_state", "NVME_CTRL_LIVE"),
+        Some(1)
+    );
     assert_eq!(types.enumerator("nvme_ctrl_state", "NVME_CTRL_NEW"), None);
 }
 
@@ -136,14 +175,20 @@ fn damaged_files_are_refused_without_a_panic() {
     assert_eq!(of_kernel(vec![0; 64]).unwrap_err(), Error::Magic);
     let whole = kernel();
     for length in 4..whole.len() {
-        assert!(of_kernel(whole[..length].to_vec()).is_err(), "cut at {length}");
+        assert!(
+            of_kernel(whole[..length].to_vec()).is_err(),
+            "cut at {length}"
+        );
     }
     for at in 0..whole.len() {
         let mut file = whole.clone();
         file[at] ^= 0xff;
         // Whatever it says then, it says it.
         if let Ok(types) = of_kernel(file) {
-            let _ = (types.offset_of("request", "second"), types.parameters_of("request"));
+            let _ = (
+                types.offset_of("request", "second"),
+                types.parameters_of("request"),
+            );
         }
     }
 }
