@@ -58,7 +58,7 @@ impl Emulator {
         // A local NVMe drive of zeroes. Its driver is loaded by the scenarios that want it, and until then nobody sees it.
         command.args([
             "-blockdev",
-            "driver=null-co,node-name=drive,size=64M,read-zeroes=on",
+            "driver=null-co,node-name=drive,size=67108864,read-zeroes=on",
             "-device",
             "nvme,serial=local,drive=drive",
         ]);
