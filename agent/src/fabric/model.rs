@@ -241,8 +241,6 @@ pub struct Controller {
     pub fast_io_fail_tmo: Attr<Limit>,
     /// The keep-alive interval.
     pub kato: Attr<Limit>,
-    /// Queues, the admin queue included.
-    pub queue_count: Option<u32>,
     /// Whether `delete_controller` is there. It removes itself when a delete begins, so that absence
     /// on a fabric controller proves that one is under way.
     pub deletable: Option<bool>,
@@ -369,7 +367,6 @@ impl Controller {
             ctrl_loss_tmo: Attr::Unset,
             fast_io_fail_tmo: Attr::Unset,
             kato: Attr::Unset,
-            queue_count: None,
             deletable: None,
             counters: ControllerCounters::default(),
         }

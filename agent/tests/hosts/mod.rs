@@ -331,7 +331,6 @@ impl ControllerDraft {
             reconnect_delay: attr(reconnect_delay),
             ctrl_loss_tmo: attr(ctrl_loss_tmo),
             fast_io_fail_tmo: attr(fast_io_fail_tmo),
-            queue_count: Some(9),
             deletable: Some(fabric && self.deletable),
             ..Controller::unknown(ControllerName::from_instance(number))
         }

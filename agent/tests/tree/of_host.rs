@@ -99,7 +99,6 @@ fn controller(
         controller.kind.value().map(fabric::ControllerKind::as_str),
     );
     set(&mut attributes, "dctype", None::<&str>);
-    set(&mut attributes, "queue_count", controller.queue_count);
     for (name, limit) in [
         ("reconnect_delay", &controller.reconnect_delay),
         ("ctrl_loss_tmo", &controller.ctrl_loss_tmo),

@@ -403,7 +403,6 @@ impl Fields<'_> {
             ctrl_loss_tmo: self.parsed("ctrl_loss_tmo", limit),
             fast_io_fail_tmo: self.parsed("fast_io_fail_tmo", limit),
             kato: self.parsed("kato", limit),
-            queue_count: self.number("queue_count").value().copied(),
             deletable: Some(self.dir.deletable),
             counters: ControllerCounters {
                 errors: self.counter("diag/command_error_count"),

@@ -50,7 +50,7 @@ const SUBSYSTEM: [&str; 6] = [
     "iopolicy",
 ];
 
-const CONTROLLER: [&str; 14] = [
+const CONTROLLER: [&str; 13] = [
     "transport",
     "state",
     "address",
@@ -61,7 +61,6 @@ const CONTROLLER: [&str; 14] = [
     "cntrltype",
     "dctype",
     "kato",
-    "queue_count",
     "reconnect_delay",
     "ctrl_loss_tmo",
     "fast_io_fail_tmo",
