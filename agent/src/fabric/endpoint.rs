@@ -153,9 +153,7 @@ impl fmt::Display for Endpoint {
         let transport = escape(self.transport.as_str(), "%:/?&");
         let mut text = match &self.traddr {
             Traddr::Ip { addr, zone } => {
-                let zone = zone
-                    .as_deref()
-                    .map_or_else(String::new, |z| format!("%{}", escape(z, "%]?&")));
+                let zone = zone.as_deref().map_or_else(String::new, zone_text);
                 if addr.is_ipv6() {
                     format!("{transport}://[{addr}{zone}]")
                 } else {
@@ -203,7 +201,27 @@ impl fmt::Debug for Endpoint {
 impl FromStr for Endpoint {
     type Err = EndpointParseError;
 
+    /// Reads what a person or a control plane wrote: the address must be one of its transport.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let endpoint = Self::read(text)?;
+        let fits = match &endpoint.traddr {
+            Traddr::Text(_) if endpoint.transport == Transport::Fc => false,
+            Traddr::Text(name) if endpoint.transport.is_ip() => is_host_name(name),
+            _ => true,
+        };
+        if fits {
+            return Ok(endpoint);
+        }
+        Err(EndpointParseError::Address {
+            address: endpoint.traddr.to_string(),
+            transport: endpoint.transport,
+        })
+    }
+}
+
+impl Endpoint {
+    /// Reads the text form back, whatever the address: what sysfs showed is carried as it is.
+    fn read(text: &str) -> Result<Self, EndpointParseError> {
         let (transport, rest) = text
             .trim()
             .split_once("://")
@@ -221,8 +239,14 @@ impl FromStr for Endpoint {
         } else {
             (place, None)
         };
+        let written = if transport.is_ip() {
+            ip_of(address)
+        } else {
+            None
+        };
+        let traddr = written.or_else(|| Traddr::parse(&transport, &unescape(address)));
         let mut endpoint = Self {
-            traddr: parse_place(&transport, address)?,
+            traddr: traddr.ok_or(EndpointParseError::NoAddress)?,
             trsvcid: port.map(|port| port.to_string().into()),
             host_traddr: None,
             host_iface: None,
@@ -250,41 +274,30 @@ impl FromStr for Endpoint {
     }
 }
 
-/// The address of a text form. Unlike sysfs, which is carried as it is, a text that a person or a
-/// control plane wrote must be an address of its transport.
-fn parse_place(transport: &Transport, text: &str) -> Result<Traddr, EndpointParseError> {
-    // A zone is the one place where a bare `%` is usual, so the address is tried as it stands first.
-    let written = Traddr::parse(transport, text).ok_or(EndpointParseError::NoAddress)?;
-    if !matches!(written, Traddr::Text(_)) && !text.contains("%25") {
-        return Ok(unescape_zone(written));
-    }
-    let text = unescape(text);
-    match Traddr::parse(transport, &text).ok_or(EndpointParseError::NoAddress)? {
-        Traddr::Text(address) if transport.is_ip() && !is_host_name(&address) => {
-            Err(EndpointParseError::Address {
-                transport: transport.clone(),
-                address: address.into(),
-            })
-        }
-        Traddr::Text(address) if *transport == Transport::Fc => Err(EndpointParseError::Address {
-            transport: transport.clone(),
-            address: address.into(),
-        }),
-        parsed => Ok(parsed),
+/// A zone behind its address. One that begins like an escaped `%` is escaped, so that it is not taken for one.
+fn zone_text(zone: &str) -> String {
+    let zone = escape(zone, "%]?&");
+    if zone.starts_with("25") {
+        format!("%25{zone}")
+    } else {
+        format!("%{zone}")
     }
 }
 
-fn unescape_zone(address: Traddr) -> Traddr {
-    match address {
-        Traddr::Ip {
-            addr,
-            zone: Some(zone),
-        } => Traddr::Ip {
-            addr,
-            zone: Some(unescape(&zone).into()),
-        },
-        other => other,
-    }
+/// The IP address of a text form: a zone follows a bare `%`, or one that is written `%25` (RFC 6874).
+fn ip_of(text: &str) -> Option<Traddr> {
+    let inner = text
+        .strip_prefix('[')
+        .and_then(|t| t.strip_suffix(']'))
+        .unwrap_or(text);
+    let Some((address, zone)) = inner.split_once('%') else {
+        return Traddr::parse_ip(inner);
+    };
+    let zone = zone
+        .strip_prefix("25")
+        .filter(|rest| !rest.is_empty())
+        .unwrap_or(zone);
+    Traddr::parse_ip(&format!("{address}%{}", unescape(zone)))
 }
 
 /// Names are carried: the kernel takes none, tools resolve them before they connect.
@@ -374,9 +387,7 @@ impl Serialize for Endpoint {
 
 impl<'de> Deserialize<'de> for Endpoint {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?
-            .parse()
-            .map_err(serde::de::Error::custom)
+        Self::read(&String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
     }
 }
 
