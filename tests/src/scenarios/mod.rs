@@ -2,15 +2,22 @@
 
 mod clean_cutover;
 mod degraded;
+mod healthy;
+mod husk;
 mod idle_volume;
 mod kernel_log;
+mod multipath_off;
+mod parked;
+mod pcie_mixed;
 mod scene;
 mod scripted_faults;
 mod scripted_scene;
 mod scripted_target;
 mod second_freeze;
+mod stuck_connecting;
 mod target_dies;
 mod truth_agrees;
+mod two_hosts;
 mod verdict;
 mod watched;
 
@@ -43,6 +50,13 @@ pub fn all() -> &'static [Scenario] {
         degraded::SCENARIO,
         scripted_target::SCENARIO,
         scripted_faults::SCENARIO,
+        healthy::SCENARIO,
+        parked::SCENARIO,
+        husk::SCENARIO,
+        stuck_connecting::SCENARIO,
+        two_hosts::SCENARIO,
+        pcie_mixed::SCENARIO,
+        multipath_off::SCENARIO,
     ]
 }
 

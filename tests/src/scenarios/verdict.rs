@@ -9,6 +9,7 @@ use crate::lab::agent::{Cause, Memory, Ready, Window};
 use crate::lab::clock::{Millis, Span};
 use crate::lab::host::Controller;
 use crate::lab::io::Record;
+use crate::lab::programs::Inspect;
 use crate::lab::truth::{BegunBy, TrueWindow};
 
 /// How far an end of a window may be from the truth, and how far it may stick out of the prober's gap.
@@ -36,6 +37,17 @@ impl Verdict {
         if !holds {
             self.failures.push(failure());
         }
+    }
+
+    /// Nothing was found, and everything was looked at.
+    pub(super) fn clean(&mut self, inspect: &Inspect) {
+        let clean = inspect.findings.is_empty() && inspect.unchecked.is_empty();
+        self.require(clean, || {
+            format!(
+                "inspect finds {:?}, unchecked {:?}",
+                inspect.findings, inspect.unchecked
+            )
+        });
     }
 
     /// The agent was ready in time, with all its probes.

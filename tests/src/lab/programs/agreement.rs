@@ -2,6 +2,10 @@
 //!
 //! Two looks are never at the same moment. The agent looks before nvme-cli and after it; only a host that looked the same
 //! both times is compared.
+//!
+//! nvme-cli lists the controllers of a subsystem by the paths to its first namespace, and all of them only where there is
+//! no such path (`json_print_nvme_subsystem_multipath`, 2.3): a controller without a leg, beside one that has one, it
+//! leaves out.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,12 +23,17 @@ const LOOKS: usize = 5;
 pub struct Agreed {
     /// The topology.
     pub status: Status,
-    controllers: usize,
+    compared: usize,
+    left_out: Vec<String>,
 }
 
 impl fmt::Display for Agreed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "nvme-cli agrees on {}", self.controllers)
+        write!(f, "nvme-cli agrees on {}", self.compared)?;
+        match &self.left_out[..] {
+            [] => Ok(()),
+            left_out => write!(f, " and leaves out {}", left_out.join(", ")),
+        }
     }
 }
 
@@ -35,14 +44,15 @@ pub fn reached() -> Result<Agreed> {
         let listed = ListSubsys::look()?;
         let after = Status::look()?;
         if before == after {
-            let differences = differences(&after, &listed);
-            if !differences.is_empty() {
-                bail!("nvme list-subsys disagrees: {}", differences.join("; "));
+            let compared = Compared::of(&after, &listed);
+            if !compared.differences.is_empty() {
+                let differences = compared.differences.join("; ");
+                bail!("nvme list-subsys disagrees: {differences}");
             }
-            let controllers = after.controllers.len();
             return Ok(Agreed {
+                compared: after.controllers.len() - compared.left_out.len(),
+                left_out: compared.left_out,
                 status: after,
-                controllers,
             });
         }
         before = after;
@@ -50,24 +60,54 @@ pub fn reached() -> Result<Agreed> {
     bail!("the host changed during each of {LOOKS} looks: {before:?}")
 }
 
-/// In which the two differ; nothing if they agree.
-fn differences(status: &Status, listed: &ListSubsys) -> Vec<String> {
-    let mut differences = Vec::new();
-    let mut shown: BTreeMap<&str, Shown<'_>> = BTreeMap::new();
-    for controller in listed.controllers() {
-        if shown.insert(controller.name, controller).is_some() {
-            differences.push(format!("nvme-cli shows {} twice", controller.name));
+/// What came of a comparison.
+#[derive(Debug, Default)]
+struct Compared {
+    differences: Vec<String>,
+    /// Controllers that nvme-cli does not list in such a place.
+    left_out: Vec<String>,
+}
+
+impl Compared {
+    fn of(status: &Status, listed: &ListSubsys) -> Self {
+        let Self {
+            mut differences,
+            mut left_out,
+        } = Self::default();
+        let mut shown: BTreeMap<&str, Shown<'_>> = BTreeMap::new();
+        for controller in listed.controllers() {
+            if shown.insert(controller.name, controller).is_some() {
+                differences.push(format!("nvme-cli shows {} twice", controller.name));
+            }
+        }
+        for ours in &status.controllers {
+            match shown.remove(&ours.name[..]) {
+                Some(theirs) => compare(status, ours, theirs, &mut differences),
+                None if is_left_out(status, ours) => left_out.push(ours.name.clone()),
+                None => differences.push(format!("nvme-cli does not show {}", ours.name)),
+            }
+        }
+        let unseen = shown.into_keys();
+        differences.extend(unseen.map(|name| format!("the agent does not show {name}")));
+        Self {
+            differences,
+            left_out,
         }
     }
-    for ours in &status.controllers {
-        match shown.remove(&ours.name[..]) {
-            Some(theirs) => compare(status, ours, theirs, &mut differences),
-            None => differences.push(format!("nvme-cli does not show {}", ours.name)),
-        }
-    }
-    let unseen = shown.into_keys();
-    differences.extend(unseen.map(|name| format!("the agent does not show {name}")));
-    differences
+}
+
+/// Whether the others of its subsystem have legs and it has none.
+fn is_left_out(status: &Status, controller: &Controller) -> bool {
+    let nqn = status.nqn_of(controller).unwrap_or_default();
+    let Ok(subsystem) = status.subsystem(nqn) else {
+        return false;
+    };
+    let mut legs = subsystem
+        .namespaces
+        .iter()
+        .flat_map(|ns| &ns.legs)
+        .peekable();
+    legs.peek().is_some() && legs.all(|leg| leg.controller != controller.name)
 }
 
 fn compare(status: &Status, ours: &Controller, theirs: Shown<'_>, into: &mut Vec<String>) {
@@ -168,7 +208,7 @@ mod tests {
 
     fn differences_of(listed: &str) -> Vec<String> {
         let status: Status = serde_json::from_str(STATUS).unwrap();
-        differences(&status, &serde_json::from_str(listed).unwrap())
+        Compared::of(&status, &serde_json::from_str(listed).unwrap()).differences
     }
 
     #[test]
@@ -203,6 +243,23 @@ mod tests {
                 "the agent does not show nvme7"
             ]
         );
+    }
+
+    #[test]
+    fn a_controller_without_a_leg_beside_one_that_has_one_is_left_out() {
+        let leg = r#""namespaces": [{"nsid": 1, "head": "nvme0n1", "legs": [
+          {"name": "nvme0c7n1", "controller": "nvme7", "ana": null, "usable": null}]}]"#;
+        let with_a_leg = STATUS.replace("\"namespaces\": []", leg);
+        let status: Status = serde_json::from_str(&with_a_leg).unwrap();
+        let nobody: ListSubsys = serde_json::from_str("[]").unwrap();
+        let compared = Compared::of(&status, &nobody);
+        assert_eq!(
+            (compared.differences.len(), &compared.left_out[..]),
+            (0, &["nvme0".to_owned()][..])
+        );
+        let no_legs: Status = serde_json::from_str(STATUS).unwrap();
+        let compared = Compared::of(&no_legs, &nobody);
+        assert_eq!(compared.differences, ["nvme-cli does not show nvme0"]);
     }
 
     #[test]
