@@ -8,6 +8,7 @@ mod cache;
 mod check;
 mod command;
 mod ebpf;
+mod fuzz;
 mod lab;
 mod setup;
 mod workspace;
@@ -49,6 +50,8 @@ enum Action {
     /// All steps run even if one fails. What cannot run here is skipped and says why; with CI set in the environment a skip
     /// is a failure. The last line is `N passed, N failed`: steps, and the lab's scenarios each.
     Test,
+    /// Run each fuzz target for a while (60 s unless told)
+    Fuzz(fuzz::Options),
     /// Check licences, bans and sources of all dependencies with cargo-deny (built on first use)
     Deny,
 }
@@ -69,6 +72,7 @@ fn run(action: &Action) -> Result<ExitCode> {
         Action::BuildEbpf { log } => ebpf::build(*log)?,
         Action::Lab(options) => return Ok(exit_code(lab::run(options)?.failed() == 0)),
         Action::Test => return Ok(exit_code(check::test()?)),
+        Action::Fuzz(options) => fuzz::run(options)?,
         Action::Deny => check::deny()?,
     }
     Ok(ExitCode::SUCCESS)

@@ -35,7 +35,13 @@ pub(crate) fn run(options: &Options) -> Result<LabRun> {
         });
     }
     let scenarios = options.scenario_names()?;
-    setup::ensure(&[Need::Emulator, Need::Kernels, Need::GuestPrograms])?;
+    // All at once: someone who must ask an administrator asks once.
+    setup::ensure(&[
+        Need::BpfToolchain,
+        Need::GuestPrograms,
+        Need::Emulator,
+        Need::Kernels,
+    ])?;
     ebpf::build(false)?;
     let programs = Programs::build(&folder("programs"))?;
     let lab = Lab {
