@@ -9,7 +9,7 @@ use aya_ebpf::{
 use pathwarden_ebpf::{ConnectBody, Kind, NO_STATUS, ReconnectBody};
 
 use super::{
-    emit::record,
+    emit::{now, record},
     kernel::{fill_controller, offset, read_u32, read_u64},
 };
 
@@ -34,13 +34,14 @@ pub fn connect_admin_queue(ctx: ProbeContext) -> u32 {
 /// Its return: positive is the target's NVMe status, negative an errno.
 #[kretprobe]
 pub fn connect_admin_queue_return(ctx: RetProbeContext) -> u32 {
+    let at = now();
     let thread = bpf_get_current_pid_tgid();
     let Some(ctrl) = CONNECTING.get_ptr(&thread).map(|ctrl| unsafe { *ctrl }) else {
         return 0;
     };
     let _ = CONNECTING.remove(&thread);
     let result: i32 = ctx.ret();
-    record::<ConnectBody>(Kind::Connect, |body| unsafe {
+    record::<ConnectBody>(Kind::Connect, at, |body| unsafe {
         fill_controller(&raw mut (*body).controller, ctrl);
         (*body).result = result;
         (*body).reserved = 0;
@@ -52,6 +53,7 @@ pub fn connect_admin_queue_return(ctx: RetProbeContext) -> u32 {
 /// first is scheduled.
 #[kprobe]
 pub fn should_reconnect(ctx: ProbeContext) -> u32 {
+    let at = now();
     let ctrl: u64 = ctx.arg(0).unwrap_or(0);
     let has_status = unsafe { core::ptr::read_volatile(&raw const RECONNECT_HAS_STATUS) } != 0;
     let status = if has_status {
@@ -59,7 +61,7 @@ pub fn should_reconnect(ctx: ProbeContext) -> u32 {
     } else {
         NO_STATUS
     };
-    record::<ReconnectBody>(Kind::Reconnect, |body| unsafe {
+    record::<ReconnectBody>(Kind::Reconnect, at, |body| unsafe {
         fill_controller(&raw mut (*body).controller, ctrl);
         (*body).status = status;
         let options = read_u64(ctrl, offset::CTRL_OPTS());

@@ -8,13 +8,14 @@ use aya_ebpf::{
 use pathwarden_ebpf::{ControllerBody, IdentityBody, Kind, StateBody, state};
 
 use super::{
-    emit::record,
+    emit::{now, record},
     kernel::{copy, copy_text, copy_text_at, fill_controller, offset, read_u32, read_u64},
 };
 
 /// `bool nvme_change_ctrl_state(ctrl, new)`: every writer of the state but the first.
 #[kprobe]
 pub fn change_ctrl_state(ctx: ProbeContext) -> u32 {
+    let at = now();
     let pointer: u64 = ctx.arg(0).unwrap_or(0);
     let new: u32 = ctx.arg(1).unwrap_or(u32::MAX);
     let old = read_u32(pointer, offset::CTRL_STATE());
@@ -23,9 +24,9 @@ pub fn change_ctrl_state(ctx: ProbeContext) -> u32 {
     }
     debug_line!(&ctx, "controller {:x}: state {} to {}", pointer, old, new);
     if old == state::NEW {
-        identity(pointer);
+        identity(at, pointer);
     }
-    record::<StateBody>(Kind::State, |body| unsafe {
+    record::<StateBody>(Kind::State, at, |body| unsafe {
         fill_controller(&raw mut (*body).controller, pointer);
         (*body).new = new;
         (*body).tgid = (bpf_get_current_pid_tgid() >> 32) as u32;
@@ -38,13 +39,14 @@ pub fn change_ctrl_state(ctx: ProbeContext) -> u32 {
 /// (core.c `nvme_change_ctrl_state`, `nvme_failfast_work`).
 #[kprobe]
 pub fn kick_requeue_lists(ctx: ProbeContext) -> u32 {
+    let at = now();
     let pointer: u64 = ctx.arg(0).unwrap_or(0);
     let kind = match read_u32(pointer, offset::CTRL_STATE()) {
         state::LIVE => Kind::Live,
         state::CONNECTING => Kind::FailfastExpired,
         _ => return 0,
     };
-    controller(kind, pointer);
+    controller(kind, at, pointer);
     0
 }
 
@@ -52,32 +54,34 @@ pub fn kick_requeue_lists(ctx: ProbeContext) -> u32 {
 /// all valid.
 #[kprobe]
 pub fn start_ctrl(ctx: ProbeContext) -> u32 {
-    identity(ctx.arg(0).unwrap_or(0));
+    let at = now();
+    identity(at, ctx.arg(0).unwrap_or(0));
     0
 }
 
 /// `void nvme_uninit_ctrl(ctrl)`: the one end that every controller has, connected or not.
 #[kprobe]
 pub fn uninit_ctrl(ctx: ProbeContext) -> u32 {
-    controller(Kind::Gone, ctx.arg(0).unwrap_or(0));
+    let at = now();
+    controller(Kind::Gone, at, ctx.arg(0).unwrap_or(0));
     0
 }
 
 #[inline(always)]
-fn controller(kind: Kind, pointer: u64) {
-    record::<ControllerBody>(kind, |body| unsafe {
+fn controller(kind: Kind, at: u64, pointer: u64) {
+    record::<ControllerBody>(kind, at, |body| unsafe {
         fill_controller(&raw mut (*body).controller, pointer);
     });
 }
 
 /// All that tells this controller from others, from the options it was connected with. Local drives have none.
 #[inline(always)]
-pub fn identity(pointer: u64) {
+pub fn identity(at: u64, pointer: u64) {
     let options = read_u64(pointer, offset::CTRL_OPTS());
     if options == 0 {
         return;
     }
-    record::<IdentityBody>(Kind::Identity, |body| unsafe {
+    record::<IdentityBody>(Kind::Identity, at, |body| unsafe {
         fill_controller(&raw mut (*body).controller, pointer);
         copy_text(
             &raw mut (*body).transport,

@@ -27,11 +27,16 @@ struct Record<B> {
     body: B,
 }
 
-/// Sends one record whose body `fill` writes in place. A full ring costs the record, never the kernel: the sequence
+/// The boot clock. A program reads it first: what it reads after takes time that is none of the event's.
+#[inline(always)]
+pub fn now() -> u64 {
+    unsafe { bpf_ktime_get_boot_ns() }
+}
+
+/// Sends one record of a time, whose body `fill` writes in place. A full ring costs the record, never the kernel: the sequence
 /// number is spent, so the agent sees the gap.
 #[inline(always)]
-pub fn record<B: 'static>(kind: Kind, fill: impl FnOnce(*mut B)) {
-    let boot_ns = unsafe { bpf_ktime_get_boot_ns() };
+pub fn record<B: 'static>(kind: Kind, boot_ns: u64, fill: impl FnOnce(*mut B)) {
     let Some(counter) = SEQUENCE.get_ptr_mut(0) else {
         return;
     };

@@ -9,7 +9,7 @@ use aya_ebpf::{
 use pathwarden_ebpf::{AnaBody, AnaPendingBody, Kind, LegBody, MAX_GROUP_NSIDS, bits, status};
 
 use super::{
-    emit::record,
+    emit::{now, record},
     kernel::{copy, fill_controller, offset, read_u32, read_u64, try_read},
 };
 
@@ -22,6 +22,7 @@ static ADDING: LruHashMap<u64, u64> = LruHashMap::with_max_entries(256, 0);
 /// right after; an accessible one counts from [`set_live`] on.
 #[kprobe]
 pub fn update_ana_state(ctx: ProbeContext) -> u32 {
+    let at = now();
     let pointer: u64 = ctx.arg(0).unwrap_or(0);
     let group: u64 = ctx.arg(1).unwrap_or(0);
     // struct nvme_ana_group_desc is the log page's wire format (NVM Express base specification, figure "ANA Group
@@ -41,7 +42,7 @@ pub fn update_ana_state(ctx: ProbeContext) -> u32 {
     } else {
         count
     };
-    record::<AnaBody>(Kind::Ana, |body| unsafe {
+    record::<AnaBody>(Kind::Ana, at, |body| unsafe {
         fill_controller(&raw mut (*body).controller, pointer);
         (*body).group = read_u32(group, 0);
         (*body).state = (try_read::<u8>(group, 16).unwrap_or(0) & 0x0f) as u32;
@@ -56,7 +57,8 @@ pub fn update_ana_state(ctx: ProbeContext) -> u32 {
 /// `void nvme_mpath_set_live(ns)`: the accessible state is stored and the leg's controller is live.
 #[kprobe]
 pub fn mpath_set_live(ctx: ProbeContext) -> u32 {
-    leg(Kind::LegLive, ctx.arg(0).unwrap_or(0));
+    let at = now();
+    leg(Kind::LegLive, at, ctx.arg(0).unwrap_or(0));
     0
 }
 
@@ -64,6 +66,7 @@ pub fn mpath_set_live(ctx: ProbeContext) -> u32 {
 /// it makes the kernel stop routing there. Later ones find the flag set.
 #[kprobe]
 pub fn failover_req(ctx: ProbeContext) -> u32 {
+    let at = now();
     let request: u64 = ctx.arg(0).unwrap_or(0);
     // nvme_request stands behind the request it belongs to (blk_mq_rq_to_pdu).
     let pdu = request + offset::REQUEST_SIZE() as u64;
@@ -79,7 +82,7 @@ pub fn failover_req(ctx: ProbeContext) -> u32 {
         return 0;
     }
     debug_line!(&ctx, "leg {:x}: status {:x}, pending from now on", ns, code);
-    record::<AnaPendingBody>(Kind::AnaPending, |body| unsafe {
+    record::<AnaPendingBody>(Kind::AnaPending, at, |body| unsafe {
         fill_leg(&raw mut (*body).leg, ns);
         (*body).status = code as u32;
         (*body).reserved = 0;
@@ -99,26 +102,28 @@ pub fn mpath_add_disk(ctx: ProbeContext) -> u32 {
 /// Its return: ANA state and flags of the new leg are what they will be.
 #[kretprobe]
 pub fn mpath_add_disk_return(_: RetProbeContext) -> u32 {
+    let at = now();
     let thread = bpf_get_current_pid_tgid();
     let Some(ns) = ADDING.get_ptr(&thread).map(|ns| unsafe { *ns }) else {
         return 0;
     };
     let _ = ADDING.remove(&thread);
-    leg(Kind::LegAdded, ns);
+    leg(Kind::LegAdded, at, ns);
     0
 }
 
 /// `void nvme_ns_remove(ns)`, entry: the leg is about to become not ready and leave the head's list.
 #[kprobe]
 pub fn ns_remove(ctx: ProbeContext) -> u32 {
-    leg(Kind::LegRemoved, ctx.arg(0).unwrap_or(0));
+    let at = now();
+    leg(Kind::LegRemoved, at, ctx.arg(0).unwrap_or(0));
     0
 }
 
 /// One record with all of a leg's words.
 #[inline(always)]
-pub fn leg(kind: Kind, ns: u64) {
-    record::<LegBody>(kind, |body| unsafe { fill_leg(body, ns) });
+pub fn leg(kind: Kind, at: u64, ns: u64) {
+    record::<LegBody>(kind, at, |body| unsafe { fill_leg(body, ns) });
 }
 
 #[inline(always)]

@@ -10,6 +10,7 @@ use pathwarden_ebpf::Kind;
 
 use super::{
     controller::identity,
+    emit::now,
     kernel::{offset, read_u64},
     leg::leg,
 };
@@ -26,6 +27,7 @@ static AGENT_PIDNS_INODE: u64 = 0;
 /// `ssize_t ana_state_show(dev, attr, buf)` of a leg's disk.
 #[kprobe]
 pub fn show_ana_state(ctx: ProbeContext) -> u32 {
+    let at = now();
     if !asked_by_agent() {
         return 0;
     }
@@ -33,21 +35,18 @@ pub fn show_ana_state(ctx: ProbeContext) -> u32 {
     // The device is a member of its block_device (dev_to_bdev).
     let bdev = device - offset::BDEV_DEVICE() as u64;
     let disk = read_u64(bdev, offset::BDEV_DISK());
-    leg(
-        Kind::LegSnapshot,
-        read_u64(disk, offset::DISK_PRIVATE_DATA()),
-    );
+    let ns = read_u64(disk, offset::DISK_PRIVATE_DATA());
+    leg(Kind::LegSnapshot, at, ns);
     0
 }
 
 /// `ssize_t nvme_sysfs_show_state(dev, attr, buf)` of a controller.
 #[kprobe]
 pub fn show_state(ctx: ProbeContext) -> u32 {
+    let at = now();
     if asked_by_agent() {
-        identity(read_u64(
-            ctx.arg(0).unwrap_or(0),
-            offset::DEVICE_DRIVER_DATA(),
-        ));
+        let device: u64 = ctx.arg(0).unwrap_or(0);
+        identity(at, read_u64(device, offset::DEVICE_DRIVER_DATA()));
     }
     0
 }
