@@ -9,6 +9,7 @@ mod kernel_log;
 mod multipath_off;
 mod parked;
 mod pcie_mixed;
+mod scan_80;
 mod scene;
 mod scripted_faults;
 mod scripted_scene;
@@ -22,6 +23,8 @@ mod verdict;
 mod watched;
 
 use anyhow::Result;
+
+pub(crate) use verdict::Missed;
 
 use crate::lab::Lab;
 
@@ -57,6 +60,7 @@ pub fn all() -> &'static [Scenario] {
         two_hosts::SCENARIO,
         pcie_mixed::SCENARIO,
         multipath_off::SCENARIO,
+        scan_80::SCENARIO,
     ]
 }
 
