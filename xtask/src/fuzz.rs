@@ -61,7 +61,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         let mut fuzz = Command::new(folder.join(&host).join("release").join(target));
         fuzz.arg(&corpus)
             .arg(format!("-max_total_time={}", options.seconds))
-            .arg(format!("-artifact_prefix={}/{target}-", artifacts.display()))
+            .arg(format!(
+                "-artifact_prefix={}/{target}-",
+                artifacts.display()
+            ))
             .args(["-print_final_stats=1", "-verbosity=0", "-max_len=4096"]);
         let status = fuzz
             .status()
@@ -82,7 +85,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 
 /// The target that this machine's compiler builds for. Named, so that the flags above stay off build scripts.
 fn host_target() -> Result<String> {
-    let version = command::capture(Command::new("rustc").arg("-vV"), "asking rustc for its host")?;
+    let version = command::capture(
+        Command::new("rustc").arg("-vV"),
+        "asking rustc for its host",
+    )?;
     let host = version.lines().find_map(|line| line.strip_prefix("host: "));
     host.map(str::to_owned).context("rustc -vV names no host")
 }
