@@ -4,6 +4,7 @@
 //! needs by itself (`setup`), on a machine that has only rustup's stable tool chain and Debian 12.
 
 mod artifacts;
+mod bench;
 mod cache;
 mod check;
 mod command;
@@ -50,6 +51,11 @@ enum Action {
     /// All steps run even if one fails. What cannot run here is skipped and says why; with CI set in the environment a skip
     /// is a failure. The last line is `N passed, N failed`: steps, and the lab's scenarios each.
     Test,
+    /// Measure what is promised of speed, and print it
+    Bench {
+        /// What to measure
+        subject: bench::Subject,
+    },
     /// Run each fuzz target for a while (60 s unless told)
     Fuzz(fuzz::Options),
     /// Check licences, bans and sources of all dependencies with cargo-deny (built on first use)
@@ -72,6 +78,7 @@ fn run(action: &Action) -> Result<ExitCode> {
         Action::BuildEbpf { log } => ebpf::build(*log)?,
         Action::Lab(options) => return Ok(exit_code(lab::run(options)?.failed() == 0)),
         Action::Test => return Ok(exit_code(check::test()?)),
+        Action::Bench { subject } => bench::run(*subject)?,
         Action::Fuzz(options) => fuzz::run(options)?,
         Action::Deny => check::deny()?,
     }
