@@ -9,7 +9,6 @@ mod kernel_log;
 mod multipath_off;
 mod parked;
 mod pcie_mixed;
-mod scan_80;
 mod scene;
 mod scripted_faults;
 mod scripted_scene;
@@ -60,7 +59,6 @@ pub fn all() -> &'static [Scenario] {
         two_hosts::SCENARIO,
         pcie_mixed::SCENARIO,
         multipath_off::SCENARIO,
-        scan_80::SCENARIO,
     ]
 }
 

@@ -38,14 +38,6 @@ impl Options {
         }
     }
 
-    /// One scenario on every kernel.
-    pub(crate) fn only(scenario: &str) -> Self {
-        Self {
-            scenarios: vec![scenario.to_owned()],
-            ..Self::everything()
-        }
-    }
-
     /// Names of the scenarios to run, in the order they run in.
     pub(super) fn scenario_names(&self) -> Result<Vec<String>> {
         selected(&self.scenarios, scenarios::all())
