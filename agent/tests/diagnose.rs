@@ -183,23 +183,6 @@ mod diagnose {
     }
 
     #[test]
-    fn an_attribute_that_cannot_be_read_costs_its_object_only() {
-        use Fault::{Binary, Errno, Megabyte, Missing, Nul, ReadError};
-        for case in case::all() {
-            let paths = case.tree.attribute_paths();
-            let faults = [Missing, Errno, ReadError, Megabyte, Binary, Nul];
-            // A head without it is one of a kernel that does not delay removals: another host.
-            let another = |path: &String| path.ends_with("delayed_removal_secs");
-            let twins: Vec<(String, Fault)> = paths
-                .iter()
-                .flat_map(|path| faults.map(|fault| (path.clone(), fault)))
-                .filter(|(path, fault)| !(another(path) && *fault == Missing))
-                .collect();
-            each_alone(&case, &twins, 4);
-        }
-    }
-
-    #[test]
     fn an_attribute_that_blocks_costs_its_object_only() {
         for case in case::all() {
             // One object of a kind is enough where each takes half a second.

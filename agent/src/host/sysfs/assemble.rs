@@ -383,6 +383,10 @@ impl Fields<'_> {
             .as_deref()
             .map_or(ControllerState::Unknown, ControllerState::from_sysfs);
         let subsysnqn = self.nqn("subsysnqn");
+        let mut hostnqn = self.nqn("hostnqn");
+        if transport.value().is_some_and(Transport::is_fabric) {
+            hostnqn = self.required("hostnqn", hostnqn);
+        }
         let limit = Limit::from_sysfs;
         Controller {
             name,
@@ -391,7 +395,7 @@ impl Fields<'_> {
             subsysnqn: self.required("subsysnqn", subsysnqn),
             endpoint,
             src_addr,
-            hostnqn: self.nqn("hostnqn"),
+            hostnqn,
             hostid: self.number("hostid"),
             cntlid: self.number("cntlid").map(Cntlid),
             kind: self.parsed("cntrltype", |text| Some(ControllerKind::new(text))),
