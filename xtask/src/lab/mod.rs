@@ -114,7 +114,19 @@ impl Lab {
             folder: &folder,
             scenarios: &self.scenarios,
         };
-        guest.run(&mut |ended| println!("{}", outcome::line(label, ended)))
+        let mut run = || guest.run(&mut |ended| println!("{}", outcome::line(label, ended)));
+        let mut outcome = run()?;
+        // The emulator's threads can trip a kernel that patches its own code as it starts (an int3 oops within the
+        // first seconds, before anything of ours runs): such a guest is booted again.
+        for _ in 0..2 {
+            if outcome.boot.is_some() {
+                break;
+            }
+            let trouble = outcome.trouble.as_deref().unwrap_or("it did not come up");
+            println!("note: {label} is booted again: {trouble}");
+            outcome = run()?;
+        }
+        Ok(outcome)
     }
 }
 
