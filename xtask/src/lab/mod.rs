@@ -114,7 +114,7 @@ impl Lab {
             folder: &folder,
             scenarios: &self.scenarios,
         };
-        let mut run = || guest.run(&mut |ended| println!("{}", outcome::line(label, ended)));
+        let run = || guest.run(&mut |ended| println!("{}", outcome::line(label, ended)));
         let mut outcome = run()?;
         // The emulator's threads can trip a kernel that patches its own code as it starts (an int3 oops within the
         // first seconds, before anything of ours runs): such a guest is booted again.
