@@ -89,22 +89,27 @@ fn ownership(case: &Case<'_>, controller: &Controller) -> Option<Reason> {
 fn service(case: &Case<'_>, removal: &Removal<'_>) -> Option<Reason> {
     let (view, survivors, controller) = (&case.view, &case.survivors, removal.controller);
     let subsystem = view.subsystem_of(controller)?;
+    let asked = subsystem
+        .nqn
+        .value()
+        .and_then(|nqn| case.subject.expectation.namespace_asked(nqn));
+    let losers: Vec<_> = survivors.at_risk(view, controller.name).collect();
+    if !losers.is_empty() {
+        let asked_one = losers
+            .iter()
+            .any(|at| asked.is_none_or(|id| id.names(at.namespace)));
+        return Some(if asked_one {
+            Reason::LastUsablePath
+        } else {
+            Reason::CoTenantAtRisk
+        });
+    }
     if subsystem
         .namespaces
         .iter()
         .any(|namespace| !survivors.is_served(subsystem, namespace))
     {
         return Some(Reason::SubsystemDark);
-    }
-    let asked = subsystem
-        .nqn
-        .value()
-        .and_then(|nqn| case.subject.expectation.namespace_asked(nqn));
-    if let Some(at) = survivors.at_risk(view, controller.name).next() {
-        return Some(match asked {
-            Some(id) if !id.names(at.namespace) => Reason::CoTenantAtRisk,
-            _ => Reason::LastUsablePath,
-        });
     }
     if removal.action == Action::Reap
         && !survivors.another_live(view, subsystem.name, controller.name)

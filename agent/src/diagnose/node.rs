@@ -105,10 +105,15 @@ impl Node {
             Fact::Unreadable(_) => return OwnHost::Unclear,
             Fact::Elsewhere => {}
         }
-        let fabric = view.host().controllers.iter().filter(|c| c.is_fabric());
-        let mut names = fabric.filter_map(|c| c.hostnqn.value());
+        // Every controller that is, or may be, a fabric's must say so, and all that say it must say the same.
+        let connected = view.host().controllers.iter();
+        let mut names = connected
+            .filter(|c| {
+                c.hostnqn.value().is_some() || c.is_fabric() || c.transport.value().is_none()
+            })
+            .map(|c| c.hostnqn.value());
         match names.next() {
-            Some(first) if names.all(|other| other == first) => OwnHost::Is(HostId {
+            Some(Some(first)) if names.all(|other| other == Some(first)) => OwnHost::Is(HostId {
                 nqn: first.clone(),
                 id: None,
             }),

@@ -99,6 +99,17 @@ impl Endpoint {
         })
     }
 
+    /// Whether the address is one of its transport, with a port where it needs one. What is not is carried and shown,
+    /// and identifies nothing.
+    #[must_use]
+    pub fn is_address(&self) -> bool {
+        match (&self.transport, &self.traddr) {
+            (Transport::Tcp | Transport::Rdma, Traddr::Ip { .. }) => self.port().is_some(),
+            (Transport::Tcp | Transport::Rdma | Transport::Fc, Traddr::Text(_)) => false,
+            _ => true,
+        }
+    }
+
     /// The port as a number.
     #[must_use]
     pub fn port(&self) -> Option<u16> {

@@ -19,10 +19,12 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Whether every part is known.
+    /// Whether every part is known, and the endpoint is an address.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.endpoint.is_some() && self.subsysnqn.is_some() && self.hostnqn.is_some()
+        self.endpoint.as_ref().is_some_and(Endpoint::is_address)
+            && self.subsysnqn.is_some()
+            && self.hostnqn.is_some()
     }
 
     /// Whether both are known in full and name one connection.

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use super::super::{AtRisk, Case, Finding, Kind, NamespaceId, Published, Reason, Verdict};
 use super::{DARK, counted, namespace_text, namespaces_text};
-use crate::fabric::{AnaGroup, AnaState, Layout, LegStanding, Namespace, Subsystem, Unusable};
+use crate::fabric::{
+    AnaGroup, AnaState, Controller, Layout, LegStanding, Namespace, Subsystem, Unusable,
+};
 
 pub(super) fn find(case: &Case<'_>, findings: &mut Vec<Finding>) {
     for subsystem in case.subsystems() {
@@ -194,8 +196,16 @@ fn others(count: usize) -> String {
 }
 
 /// A leg whose ANA state is not that of the others of its group on the same controller.
+///
+/// A log is applied leg by leg: whoever watches waits until it has been so for a while.
 fn ana_suspect(case: &Case<'_>, findings: &mut Vec<Finding>) {
-    for controller in case.controllers().filter(|c| super::is_live(c)) {
+    let min_age = case.subject.policy.min_age;
+    let settled = |c: &&Controller| case.subject.past.age(c).is_none_or(|age| age >= min_age);
+    for controller in case
+        .controllers()
+        .filter(|c| super::is_live(c))
+        .filter(settled)
+    {
         let mut groups: BTreeMap<AnaGroup, BTreeMap<AnaState, Vec<_>>> = BTreeMap::new();
         for at in case.view.legs_of(controller.name) {
             let readable = !case.view.is_transient(&at.leg.name.to_string());

@@ -1,7 +1,5 @@
 //! Timeouts that let I/O hang for ever, or that outlive a migration: `loss-timeout`.
 
-use std::time::Duration;
-
 use super::super::{Case, Fact, Finding, Kind, OWNER, Verdict};
 use crate::fabric::{Controller, Limit};
 
@@ -42,12 +40,13 @@ fn too_long_for_a_migration(
         .is_some_and(|owner| owner == OWNER);
     let nqn = controller.subsysnqn.value()?;
     let allowed = case.subject.expectation.profile(nqn)?.max_ctrl_loss;
-    // The kernel stores attempts and shows attempts times the pause between them, rounded up.
-    let pause = match controller.reconnect_delay.value() {
-        Some(Limit::After(pause)) => *pause,
-        _ => Duration::ZERO,
+    // The kernel stores attempts and shows attempts times the pause between them, rounded up. Without the pause it
+    // cannot be told by how much.
+    let bound = match (controller.reconnect_delay.value(), loss) {
+        (Some(Limit::After(pause)), _) => Limit::After(allowed + *pause),
+        (_, Limit::Off) => Limit::After(allowed),
+        _ => return None,
     };
-    let bound = Limit::After(allowed + pause);
     (ours && loss > bound).then(|| {
         vec![format!(
             "connected for a migration with ctrl_loss_tmo {loss}, where at most {} s are wanted",

@@ -138,10 +138,20 @@ impl Assembly {
                 self.heads.push(head);
             }
         }
-        let object = dir.name.object();
-        let faults = fields.faults;
-        for (attribute, fault) in faults {
-            self.unchecked(object.clone(), &format_args!("{attribute}: {fault}"));
+        // One entry a fault: an object that goes while it is read has the same one many times.
+        let mut by_fault: Vec<(Fault, Vec<&str>)> = Vec::new();
+        for (attribute, fault) in fields.faults {
+            match by_fault.iter_mut().find(|(other, _)| *other == fault) {
+                Some((_, attributes)) => attributes.push(attribute),
+                None => by_fault.push((fault, vec![attribute])),
+            }
+        }
+        for (fault, mut attributes) in by_fault {
+            attributes.sort_unstable();
+            self.unchecked(
+                dir.name.object(),
+                &format_args!("{}: {fault}", attributes.join(", ")),
+            );
         }
     }
 
@@ -172,7 +182,13 @@ impl Assembly {
                     .or_insert(Some(subsystem.name));
             }
         }
-        let known: HashSet<_> = self.host.subsystems.iter().map(|s| s.name).collect();
+        let known: HashMap<_, _> = self
+            .host
+            .subsystems
+            .iter()
+            .map(|s| (s.name, s.nqn.clone()))
+            .collect();
+        let mut disagreeing = HashSet::new();
         for controller in &mut self.host.controllers {
             let nqn = controller.subsysnqn.value();
             controller.subsystem = self
@@ -181,10 +197,24 @@ impl Assembly {
                 .or_else(|| {
                     by_leg
                         .get(&controller.name)
-                        .filter(|name| known.contains(name))
+                        .filter(|name| known.contains_key(name))
                 })
                 .copied()
                 .or_else(|| nqn.and_then(|nqn| by_nqn.get(nqn).copied().flatten()));
+            let subsystem = controller
+                .subsystem
+                .and_then(|name| known.get_key_value(&name));
+            if let (Some(says), Some((name, Attr::Value(its)))) = (nqn, subsystem)
+                && says != its
+            {
+                disagreeing.insert(*name);
+            }
+        }
+        for subsystem in disagreeing {
+            self.unchecked(
+                subsystem.to_string(),
+                &"subsysnqn: not that of its controllers",
+            );
         }
     }
 
