@@ -9,6 +9,7 @@
 
 mod checksum;
 mod lock;
+mod recent;
 
 use std::fs;
 use std::path::{Path, PathBuf};

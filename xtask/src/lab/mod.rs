@@ -4,6 +4,7 @@
 //! guest ([`guest`]) and tells what came of it ([`outcome`]). What happens inside the guest is the `tests` crate's; the
 //! two meet in `pathwarden_tests::lab::protocol`.
 
+mod boots;
 mod guest;
 mod image;
 mod kernels;
@@ -43,9 +44,10 @@ pub(crate) fn run(options: &Options) -> Result<LabRun> {
         Need::Kernels,
     ])?;
     ebpf::build(false)?;
-    let programs = Programs::build(&folder("programs"))?;
+    let cache = Cache::open()?;
+    let programs = Programs::prepare(&cache, &folder("programs"))?;
     let lab = Lab {
-        cache: Cache::open()?,
+        cache,
         programs,
         scenarios,
     };
@@ -108,24 +110,32 @@ impl Lab {
         fs::create_dir_all(&folder).with_context(|| format!("creating {}", folder.display()))?;
         let initrd = folder.join("initrd.cpio");
         image::write(&initrd, &self.cache, kernel, &self.programs)?;
-        let guest = Guest {
-            kernel: &kernel.image(&self.cache),
-            initrd: &initrd,
-            folder: &folder,
-            scenarios: &self.scenarios,
+        let image = kernel.image(&self.cache);
+        let run = |scenarios: &[String]| {
+            let guest = Guest {
+                kernel: &image,
+                initrd: &initrd,
+                folder: &folder,
+                scenarios,
+            };
+            guest.run(&mut |ended| println!("{}", outcome::line(label, ended)))
         };
-        let run = || guest.run(&mut |ended| println!("{}", outcome::line(label, ended)));
-        let mut outcome = run()?;
-        // The emulator's threads can trip a kernel that patches its own code as it starts (an int3 oops within the
-        // first seconds, before anything of ours runs): such a guest is booted again.
-        for _ in 0..2 {
-            if outcome.boot.is_some() {
-                break;
-            }
-            let trouble = outcome.trouble.as_deref().unwrap_or("it did not come up");
-            println!("note: {label} is booted again: {trouble}");
-            outcome = run()?;
+        let slipped = |boot: usize, outcome: &guest::Outcome| {
+            let kept = folder.join(format!("console-{boot}.log"));
+            fs::copy(&outcome.console, &kept).context("keeping the console")?;
+            let trouble = outcome.trouble.as_deref().unwrap_or_default();
+            let left = outcome.unfinished.len();
+            eprintln!(
+                "note: {label}: {trouble} ({}); a new guest runs the {left} scenarios left",
+                kept.display()
+            );
+            Ok(())
+        };
+        let mut outcome = boots::run_all(&self.scenarios, run, slipped)?;
+        for ended in &outcome.unfinished {
+            println!("{}", outcome::line(label, ended));
         }
+        outcome.ended.append(&mut outcome.unfinished);
         Ok(outcome)
     }
 }

@@ -160,6 +160,8 @@ mod tests {
     fn run(ended: Vec<Ended>, trouble: Option<&str>, console: &Path) -> KernelRun {
         let outcome = Outcome {
             ended,
+            unfinished: Vec::new(),
+            emulator_slipped: false,
             trouble: trouble.map(str::to_owned),
             boot: Some(Duration::from_secs(9)),
             elapsed: Duration::from_secs(41),

@@ -94,12 +94,12 @@ fn is_root() -> Result<bool> {
     Ok(command::capture(Command::new("id").arg("-u"), "asking who runs this")?.trim() == "0")
 }
 
-/// Refreshes the host's package index, once a run.
-fn refresh() -> Result<()> {
+/// Refreshes the host's package index, once a run; only root may.
+pub(crate) fn refresh() -> Result<()> {
     static DONE: OnceLock<()> = OnceLock::new();
     if DONE.get().is_none() {
         command::run(apt_get().arg("update"), "refreshing the package index")
-            .context("a package must be installed")?;
+            .context("a package is needed (without root, `sudo apt-get update` does it)")?;
     }
     DONE.get_or_init(|| ());
     Ok(())

@@ -15,7 +15,7 @@ use anyhow::Result;
 pub(crate) use bpf_linker::program as bpf_linker;
 pub(crate) use bpf_toolchain::Toolchain;
 pub(crate) use cargo_tool::{CargoTool, install as install_cargo_tool};
-pub(crate) use debian::Missing;
+pub(crate) use debian::{Missing, refresh as refresh_package_index};
 
 use crate::cache::Cache;
 

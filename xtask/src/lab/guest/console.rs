@@ -8,6 +8,10 @@ use std::fmt;
 /// The kernel reports that something is badly wrong with itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fault {
+    /// A CPU ran a breakpoint that another had just taken away. The emulator's fault, not the kernel's: while the kernel
+    /// patches its own code (static keys, kprobes), QEMU before 8.1 can run what stood there before on another virtual
+    /// CPU (https://bugzilla.redhat.com/show_bug.cgi?id=2216496). Seen once in some forty boots.
+    StaleBreakpoint,
     /// It stopped.
     Panic,
     /// It hit a bug and went on, or the task did not.
@@ -19,7 +23,9 @@ pub(super) enum Fault {
 }
 
 /// The wording, in the order it is looked for: a soft lockup's line says BUG too.
-const WORDING: [(Fault, &[&str]); 4] = [
+const WORDING: [(Fault, &[&str]); 5] = [
+    // arch/x86/kernel/traps.c; newer kernels have "Oops: " before it
+    (Fault::StaleBreakpoint, &["int3: 0000 [#"]),
     // kernel/panic.c
     (Fault::Panic, &["Kernel panic - not syncing"]),
     // kernel/watchdog.c, kernel/rcu/tree_stall.h, kernel/workqueue.c
@@ -44,7 +50,8 @@ const WORDING: [(Fault, &[&str]); 4] = [
             "kernel BUG at",
             "Oops: ",
             "general protection fault",
-            "invalid opcode: ",
+            // What else dies by its own name: divide error, stack segment, …
+            ": 0000 [#",
         ],
     ),
 ];
@@ -60,6 +67,7 @@ pub(super) fn fault_in(line: &str) -> Option<Fault> {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::StaleBreakpoint => "stale breakpoint of the emulator",
             Self::Panic => "kernel panic",
             Self::Oops => "kernel oops",
             Self::HungTask => "hung task",
@@ -88,9 +96,20 @@ mod tests {
             "[    9.1] Oops: 0000 [#1] PREEMPT SMP NOPTI",
             "[    9.1] general protection fault, probably for non-canonical address 0xdead000000000100: 0000 [#1]",
             "[    9.1] invalid opcode: 0000 [#1] PREEMPT SMP NOPTI",
+            "[    9.1] divide error: 0000 [#1] PREEMPT SMP NOPTI",
             "[    9.1] BUG: scheduling while atomic: kworker/u4:1/19/0x00000002",
         ] {
             assert_eq!(fault_in(line), Some(Fault::Oops), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_breakpoint_of_the_emulators_own_making_is_no_oops() {
+        for line in [
+            "[    2.4] Oops: int3: 0000 [#1] PREEMPT SMP NOPTI",
+            "[    3.0] int3: 0000 [#1] PREEMPT SMP NOPTI",
+        ] {
+            assert_eq!(fault_in(line), Some(Fault::StaleBreakpoint), "{line}");
         }
     }
 

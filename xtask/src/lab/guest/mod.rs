@@ -46,10 +46,14 @@ pub(crate) struct Guest<'a> {
 /// What came of a run.
 #[derive(Debug)]
 pub(crate) struct Outcome {
-    /// One for each scenario that was asked for.
+    /// One for each scenario that ended.
     pub(crate) ended: Vec<Ended>,
+    /// One for each other scenario that was asked for, with the reason.
+    pub(crate) unfinished: Vec<Ended>,
     /// What went wrong beside the scenarios' own checks.
     pub(crate) trouble: Option<String>,
+    /// What went wrong is the emulator's fault: trying again is no dishonesty.
+    pub(crate) emulator_slipped: bool,
     /// From the start of the emulator until the guest was up.
     pub(crate) boot: Option<Duration>,
     /// All of it.
@@ -59,7 +63,7 @@ pub(crate) struct Outcome {
 }
 
 impl Guest<'_> {
-    /// Runs it to its end; `closed` hears of every scenario as it ends.
+    /// Runs it to its end; `closed` hears of every scenario that ends, as it does.
     pub(crate) fn run(&self, closed: &mut dyn FnMut(&Ended)) -> Result<Outcome> {
         let console = self.folder.join("console.log");
         let report = self.folder.join("report.jsonl");
@@ -94,27 +98,29 @@ impl Guest<'_> {
         while Instant::now() < until && emulator.ended()?.is_none() {
             sleep(LOOK);
         }
-        let mut trouble = (ending != Ending::Done).then(|| ending.to_string());
-        if trouble.is_none() {
-            // What the kernel said after the guest's last look at the console, powering off included.
+        let mut ending = ending;
+        let mut stays = None;
+        if ending == Ending::Done {
+            // What the kernel said after the last look at the console, powering off included.
             let late = ports.console.lines().context("reading the console")?;
-            let fault = late.iter().find_map(|line| watch.console(line));
-            let stays = emulator
+            ending = late
+                .iter()
+                .find_map(|line| watch.console(line))
+                .unwrap_or(ending);
+            stays = emulator
                 .ended()?
                 .is_none()
                 .then(|| "the guest was done but did not power off".to_owned());
-            trouble = fault.map(|fault| fault.to_string()).or(stays);
         }
         drop(emulator);
-        let unfinished = watch
-            .progress
-            .unfinished(self.scenarios, &ending.to_string());
-        unfinished.iter().for_each(&mut *closed);
-        let mut ended = watch.progress.ended;
-        ended.extend(unfinished);
+        let why = (ending != Ending::Done).then(|| ending.to_string());
         Ok(Outcome {
-            ended,
-            trouble,
+            unfinished: watch
+                .progress
+                .unfinished(self.scenarios, &ending.to_string()),
+            emulator_slipped: ending.is_emulators_fault(),
+            trouble: why.or(stays),
+            ended: watch.progress.ended,
             boot: watch.progress.booted,
             elapsed: start.elapsed(),
             console,

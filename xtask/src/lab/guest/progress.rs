@@ -85,21 +85,24 @@ impl Progress {
         Ok(None)
     }
 
-    /// Closing lines for those of the expected scenarios that have none; the one that was running has the reason.
+    /// Closing lines for those of the expected scenarios that have none. The first has the reason: it is the one that was
+    /// running, if any was.
     pub(super) fn unfinished(&self, expected: &[String], why: &str) -> Vec<Ended> {
         let missing = expected
             .iter()
             .filter(|name| !self.ended.iter().any(|ended| &ended.scenario == *name));
-        let line = |name: &String| {
+        let line = |(at, name): (usize, &String)| {
             let begun = self
                 .running
                 .as_ref()
                 .is_some_and(|running| &running.scenario == name);
-            let figures = if begun {
-                format!("did not end: {why}")
+            let what = if begun { "did not end" } else { "was not run" };
+            let why = if at == 0 {
+                format!(": {why}")
             } else {
-                "was not run".to_owned()
+                String::new()
             };
+            let figures = format!("{what}{why}");
             Ended {
                 scenario: name.clone(),
                 ok: false,
@@ -107,7 +110,7 @@ impl Progress {
                 elapsed: Duration::ZERO,
             }
         };
-        missing.map(line).collect()
+        missing.enumerate().map(line).collect()
     }
 
     fn passed(&self) -> usize {
@@ -175,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scenario_cut_short_fails_with_the_reason_and_so_does_one_never_begun() {
+    fn those_cut_short_fail_and_the_first_of_them_says_why() {
         let mut progress = Progress::default();
         progress.take(&begin("a"), SECOND).unwrap();
 

@@ -43,6 +43,13 @@ pub(super) enum Ending {
     Report(String),
 }
 
+impl Ending {
+    /// Whether the guest and what runs in it are not to blame.
+    pub(super) fn is_emulators_fault(&self) -> bool {
+        matches!(self, Self::Fault(Fault::StaleBreakpoint, _))
+    }
+}
+
 impl fmt::Display for Ending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -220,6 +227,19 @@ mod tests {
             watch(&[BOOTED]).tick(61 * SECOND),
             Some(Ending::RunLimit(60 * SECOND))
         );
+    }
+
+    #[test]
+    fn only_a_stale_breakpoint_is_the_emulators_fault() {
+        let slip = watch(&[BOOTED])
+            .console("[  2.4] Oops: int3: 0000 [#1] PREEMPT SMP NOPTI")
+            .unwrap();
+        let oops = watch(&[BOOTED])
+            .console("[  2.4] Oops: general protection fault: 0000 [#1]")
+            .unwrap();
+
+        assert!(slip.is_emulators_fault());
+        assert!(!oops.is_emulators_fault());
     }
 
     #[test]

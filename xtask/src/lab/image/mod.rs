@@ -6,9 +6,9 @@
 mod cpio;
 mod extra;
 mod libraries;
+mod own;
 mod programs;
 
-use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -35,38 +35,14 @@ pub(crate) fn write(to: &Path, cache: &Cache, kernel: &Kernel, programs: &Progra
         // The kernel opens it for init's standard streams before anything is mounted (CONFIG_DEVTMPFS_MOUNT does not
         // hold for an initramfs).
         archive.character_device("dev/console", (5, 1))?;
-        add_programs(&mut archive, cache, programs)?;
+        for (place, file) in &programs.files {
+            copy(&mut archive, place, file, 0o755)?;
+        }
         add_tree(&mut archive, "lib", &kernel.modules(cache))?;
         archive.finish()?;
         Ok(())
     };
     write().with_context(|| format!("writing the guest's root file system {}", to.display()))
-}
-
-fn add_programs<W: Write>(
-    archive: &mut Archive<W>,
-    cache: &Cache,
-    programs: &Programs,
-) -> Result<()> {
-    let own = programs.own.iter().map(|own| extra::Program {
-        place: own.place.to_owned(),
-        file: own.file.clone(),
-        libraries: Vec::new(),
-    });
-    let mut needed = BTreeMap::new();
-    for program in own.chain(extra::programs(cache)?) {
-        let found = libraries::of_program(&program.file, &program.libraries)?;
-        needed.extend(
-            found
-                .into_iter()
-                .map(|library| (library.place, library.file)),
-        );
-        copy(archive, &program.place, &program.file, 0o755)?;
-    }
-    for (place, file) in needed {
-        copy(archive, &place, &file, 0o755)?;
-    }
-    Ok(())
 }
 
 fn add_tree<W: Write>(archive: &mut Archive<W>, place: &str, folder: &Path) -> Result<()> {

@@ -1,86 +1,47 @@
-//! The project's own programs for the guest: built as `cargo build` makes them, without what only a debugger reads.
+//! Everything the guest can run, with the libraries it takes.
 
-use std::fs;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::Result;
 
-use crate::{artifacts, command};
+use super::{extra, libraries, own};
+use crate::cache::Cache;
 
-/// A program and where the guest has it.
+/// A program to put into the guest.
 #[derive(Debug)]
-pub(super) struct Own {
-    pub(super) place: &'static str,
+pub(super) struct Program {
+    /// Where the guest has it.
+    pub(super) place: String,
+    /// Where it is on this machine.
     pub(super) file: PathBuf,
+    /// Folders that hold its libraries, beside the system's.
+    pub(super) libraries: Vec<PathBuf>,
 }
 
-/// The programs, ready to be put into an archive.
+/// All programs and their libraries, ready to be put into archives.
 #[derive(Debug)]
 pub(crate) struct Programs {
-    pub(super) own: Vec<Own>,
+    /// File on this machine by place in the guest.
+    pub(super) files: BTreeMap<String, PathBuf>,
 }
-
-const AGENT: &str = "pathwarden";
-
-/// Names and places in the guest.
-const PROGRAMS: [(&str, &str); 2] = [(AGENT, "usr/bin/pathwarden"), ("pathwarden-guest", "init")];
-
-/// What an agent says of itself that has no BPF object embedded.
-const WITHOUT_PROBES: &str = "built without probes";
 
 impl Programs {
-    /// Builds them and leaves stripped copies in `folder`. An agent without probes is refused.
-    pub(crate) fn build(folder: &Path) -> Result<Self> {
-        let doing = "building the guest's programs";
-        let mut cargo = command::cargo();
-        cargo.args([
-            "build",
-            "--quiet",
-            "-p",
-            "pathwarden",
-            "-p",
-            "pathwarden-tests",
-        ]);
-        cargo.args(PROGRAMS.iter().flat_map(|(name, _)| ["--bin", name]));
-        let built = artifacts::build(&mut cargo, doing)?;
-        fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;
-        let mut own = Vec::new();
-        for (name, place) in PROGRAMS {
-            let program = built
-                .get(name)
-                .with_context(|| format!("{doing}: cargo made no {name}"))?;
-            if name == AGENT {
-                refuse_without_probes(program)?;
-            }
-            own.push(Own {
-                place,
-                file: stripped(program, &folder.join(name))?,
-            });
+    /// Builds the project's own into `folder`, and takes the others from the cache.
+    pub(crate) fn prepare(cache: &Cache, folder: &Path) -> Result<Self> {
+        let mut files = BTreeMap::new();
+        for program in own::programs(folder)?
+            .into_iter()
+            .chain(extra::programs(cache)?)
+        {
+            let needed = libraries::of_program(&program.file, &program.libraries)?;
+            files.extend(
+                needed
+                    .into_iter()
+                    .map(|library| (library.place, library.file)),
+            );
+            files.insert(program.place, program.file);
         }
-        Ok(Self { own })
+        Ok(Self { files })
     }
-}
-
-fn refuse_without_probes(agent: &Path) -> Result<()> {
-    let doing = "asking the agent for its version";
-    let version = command::capture(Command::new(agent).arg("--version"), doing)?;
-    if version.contains(WITHOUT_PROBES) {
-        bail!(
-            "the lab needs an agent with probes, and this one says: {}",
-            version.trim()
-        );
-    }
-    Ok(())
-}
-
-fn stripped(program: &Path, to: &Path) -> Result<PathBuf> {
-    // Renamed when whole: another run in this checkout may be packing the old one.
-    let part = to.with_extension(format!("part-{}", std::process::id()));
-    // Symbols stay: a backtrace on the console is worth their few hundred KiB.
-    let mut strip = Command::new("strip");
-    strip.arg("--strip-debug").arg("-o").arg(&part).arg(program);
-    command::run(&mut strip, &format!("stripping {}", program.display()))?;
-    fs::rename(&part, to).with_context(|| format!("writing {}", to.display()))?;
-    Ok(to.to_owned())
 }

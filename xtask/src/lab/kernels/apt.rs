@@ -98,24 +98,26 @@ impl Apt {
         Ok(names.lines().map(str::to_owned).collect())
     }
 
-    /// The archive of the package's newest version, in the cache.
-    pub(crate) fn newest(&self, cache: &Cache, name: &str) -> Result<PathBuf> {
-        let shown = self.show(&[name.to_owned()])?;
-        let newest = shown
-            .iter()
-            .max_by(|a, b| debversion::compare(a.version(), b.version()));
-        let newest = newest.with_context(|| format!("the index has no package {name}"))?;
-        self.archive(cache, name, newest.version())
+    /// The newest version of each of these packages; all of them must be there. A name may be `NAME=VERSION`.
+    pub(crate) fn newest(&self, packages: &[String]) -> Result<Vec<Stanza>> {
+        let shown = self.show(packages)?;
+        let newest = packages.iter().map(|package| {
+            let (name, version) = package.split_once('=').unwrap_or((package, ""));
+            let fitting = shown.iter().filter(|stanza| stanza.name() == name);
+            let fitting =
+                fitting.filter(|stanza| version.is_empty() || stanza.version() == version);
+            let newest = fitting.max_by(|a, b| debversion::compare(a.version(), b.version()));
+            newest
+                .cloned()
+                .with_context(|| format!("the index has no package {package}"))
+        });
+        newest.collect()
     }
 
     /// The package's archive in the cache; downloaded if it is not there.
-    pub(super) fn archive(&self, cache: &Cache, name: &str, version: &str) -> Result<PathBuf> {
-        let shown = self.show(&[format!("{name}={version}")])?;
-        let stanza = shown
-            .iter()
-            .find(|stanza| stanza.version() == version)
-            .with_context(|| format!("the index has no {name} {version}"))?;
-        let sha256 = stanza.sha256();
+    pub(crate) fn archive(&self, cache: &Cache, package: &Stanza) -> Result<PathBuf> {
+        let (name, version) = (package.name(), package.version());
+        let sha256 = package.sha256();
         ensure!(
             sha256.len() == 64,
             "the index has no checksum for {name} {version}"

@@ -13,21 +13,17 @@ mod prepare;
 mod stanza;
 mod suite;
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::PathBuf;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use apt::Apt;
 use choice::Candidate;
+pub(crate) use stanza::Stanza;
 pub(crate) use suite::{Selection, Suite};
 
 use crate::cache::Cache;
-
-/// How long a suite's choice is kept before its index is looked at again.
-const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// How many of a suite's kernels are tried before giving up.
 const TRIED: usize = 3;
@@ -49,32 +45,30 @@ impl Kernel {
     /// The suite's kernel, prepared in the cache.
     pub(crate) fn of(cache: &Cache, suite: Suite) -> Result<Self> {
         let _lock = cache.lock(&format!("kernel-{suite}"))?;
-        let pointer = cache.path(&format!("kernels/{suite}.json"));
-        let last = Self::last(cache, &pointer);
-        if let Some(kernel) = last
-            .as_ref()
-            .filter(|kernel| is_fresh(&pointer) && kernel.recipe == prepare::recipe())
+        let note = format!("kernels/{suite}.json");
+        let last = cache
+            .recall::<Self>(&note)
+            .filter(|last| cache.find(&last.what.entry).is_some());
+        if let Some(last) = &last
+            && last.fresh
+            && last.what.recipe == prepare::recipe()
         {
-            return Ok(kernel.clone());
+            return Ok(last.what.clone());
         }
-        match Self::look_up(cache, suite) {
-            Ok(kernel) => {
-                let text = serde_json::to_string(&kernel)
-                    .context("writing down which kernel was chosen")?;
-                fs::write(&pointer, text)
-                    .with_context(|| format!("writing {}", pointer.display()))?;
+        match (Self::look_up(cache, suite), last) {
+            (Ok(kernel), _) => {
+                cache.note(&note, &kernel)?;
                 Ok(kernel)
             }
-            Err(error) => match last {
-                Some(last) => {
-                    eprintln!(
-                        "note: {suite}: using {} again, the kernel of last time: {error:#}",
-                        last.release
-                    );
-                    Ok(last)
-                }
-                None => Err(error.context(format!("looking up the kernel of {suite}"))),
-            },
+            (Err(error), Some(last)) => {
+                let kernel = last.what;
+                eprintln!(
+                    "note: {suite}: using {} of last time again: {error:#}",
+                    kernel.release
+                );
+                Ok(kernel)
+            }
+            (Err(error), None) => Err(error.context(format!("looking up the kernel of {suite}"))),
         }
     }
 
@@ -91,11 +85,6 @@ impl Kernel {
     /// The folder that holds `lib/modules/<release>`.
     pub(crate) fn modules(&self, cache: &Cache) -> PathBuf {
         cache.path(&self.entry).join("lib")
-    }
-
-    fn last(cache: &Cache, pointer: &Path) -> Option<Self> {
-        let kernel: Self = serde_json::from_str(&fs::read_to_string(pointer).ok()?).ok()?;
-        cache.find(&kernel.entry).is_some().then_some(kernel)
     }
 
     fn look_up(cache: &Cache, suite: Suite) -> Result<Self> {
@@ -132,9 +121,14 @@ impl Kernel {
             version,
             packages,
         } = candidate;
-        let archives: Result<Vec<_>> = packages
+        let wanted: Vec<_> = packages
             .iter()
-            .map(|package| apt.archive(cache, package, version))
+            .map(|name| format!("{name}={version}"))
+            .collect();
+        let archives: Result<Vec<_>> = apt
+            .newest(&wanted)?
+            .iter()
+            .map(|package| apt.archive(cache, package))
             .collect();
         let (archives, recipe) = (archives?, prepare::recipe());
         let entry = format!(
@@ -152,10 +146,4 @@ impl Kernel {
             recipe,
         })
     }
-}
-
-fn is_fresh(file: &Path) -> bool {
-    let modified = fs::metadata(file).and_then(|meta| meta.modified());
-    // A time in the future is no age: looked at again.
-    modified.is_ok_and(|time| time.elapsed().is_ok_and(|age| age < KEPT))
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 /// One package in one version.
 #[derive(Debug, Default, Clone)]
-pub(super) struct Stanza {
+pub(crate) struct Stanza {
     fields: HashMap<String, String>,
 }
 
@@ -31,17 +31,17 @@ impl Stanza {
     }
 
     /// The package's name.
-    pub(super) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         self.field("Package")
     }
 
     /// Its version.
-    pub(super) fn version(&self) -> &str {
+    pub(crate) fn version(&self) -> &str {
         self.field("Version")
     }
 
     /// SHA-256 of its archive, as the signed index states it.
-    pub(super) fn sha256(&self) -> &str {
+    pub(crate) fn sha256(&self) -> &str {
         self.field("SHA256")
     }
 
