@@ -1,7 +1,8 @@
 //! Reading the tree, on threads that may block.
 //!
 //! Any read can hang (`address` waits for a queue's mutex during teardown), so none is done on the
-//! caller's thread. One reader works through a stack of steps. When it has been in one step for longer
+//! caller's thread. Readers work through a stack of steps: one, or while there is much to do as many as
+//! there are processors, at most [`SIDE_BY_SIDE`]. When all of them have been in one step for longer
 //! than [`Patience::slow`], another reader goes on with the rest; when a step has taken
 //! [`Patience::deadline`] it is given up and its attribute is [`Fault::TimedOut`]. The thread stays
 //! behind until its read comes back; until then [`Stuck`] keeps later scans from trying the same read.
@@ -10,6 +11,7 @@
 //! meanwhile gives errors, never the values of the next one of its name.
 
 use std::collections::{HashMap, HashSet};
+use std::num::NonZeroUsize;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -27,6 +29,13 @@ use crate::fabric::{ControllerName, DiskName, Fault};
 
 /// A sysfs attribute ends at one page. One byte more tells that a file is longer.
 const PAGE: usize = 4096;
+
+/// Readers at work at one time, hanging ones aside. Nearly all of a scan is the kernel's part of opening
+/// and reading small files, which runs side by side; a scan should still not take over a machine.
+const SIDE_BY_SIDE: usize = 4;
+
+/// So many steps must wait for another reader to be worth its start.
+const WORTH_A_READER: usize = 64;
 
 /// How long a scan waits for reads that block.
 #[derive(Debug, Clone, Copy)]
@@ -159,6 +168,8 @@ struct Walk {
 
 struct Shared {
     root: Arc<OwnedFd>,
+    /// How many quick readers there may be while there is much to do.
+    side_by_side: usize,
     walk: Mutex<Walk>,
     progress: Condvar,
     stuck: Stuck,
@@ -175,8 +186,10 @@ pub(super) fn read_tree(
         path: sys.to_owned(),
         source: errno.into(),
     })?;
+    let processors = thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let shared = Arc::new(Shared {
         root: Arc::new(root),
+        side_by_side: processors.min(SIDE_BY_SIDE),
         walk: Mutex::new(Walk::new()),
         progress: Condvar::new(),
         stuck: stuck.clone(),
@@ -217,7 +230,7 @@ impl Shared {
     }
 
     /// A reader's life: step after step, until there is none or its last one was given up.
-    fn read_on(&self, reader: usize) {
+    fn read_on(self: &Arc<Self>, reader: usize) {
         let mut buffer = Vec::with_capacity(4 * PAGE);
         let mut walk = lock(&self.walk);
         loop {
@@ -259,6 +272,10 @@ impl Shared {
                 walk.quick += 1;
             }
             walk.record(&step, found, &self.root);
+            if walk.quick < self.side_by_side && walk.stack.len() >= WORTH_A_READER {
+                // Without another one this reader does it all, as it would on one processor.
+                _ = self.start_reader_locked(&mut walk);
+            }
         }
         self.progress.notify_one();
     }
