@@ -19,8 +19,8 @@ pub(super) const SCENARIO: Scenario = Scenario {
 /// The module that has the parameter, which cannot be changed while it is loaded.
 const CORE: &str = "nvme-core";
 
-/// Takes the driver out and puts it back in without multipath, and afterwards as it was: in a few hundred milliseconds, where a
-/// boot takes half a minute.
+/// Takes the driver out and puts it back in without multipath, and afterwards as it was. That takes seconds, and the other
+/// scenarios share the guest's one boot.
 fn run(lab: &mut Lab) -> Result<String> {
     modules::unload(CORE)?;
     let outcome = modules::load(CORE, c"multipath=N")
