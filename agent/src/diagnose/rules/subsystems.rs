@@ -101,18 +101,18 @@ fn redundancy_short(
     if case.unplaced() {
         return;
     }
-    let members = |controller: &&Controller| {
-        controller.subsysnqn.value() == Some(nqn)
-            || controller
-                .subsystem
-                .is_some_and(|name| instances.iter().any(|s| s.name == name))
-    };
-    let members: Vec<&Controller> = case
+    let attached = instances
+        .iter()
+        .flat_map(|s| case.view.controllers_of(s.name))
+        .copied();
+    let loose = case
         .subject
         .host
         .controllers
         .iter()
-        .filter(members)
+        .filter(|c| c.subsystem.is_none());
+    let members: Vec<&Controller> = attached
+        .chain(loose.filter(|c| c.subsysnqn.value() == Some(nqn)))
         .collect();
     if members.is_empty() {
         return;
