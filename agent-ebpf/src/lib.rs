@@ -10,8 +10,8 @@ mod record;
 
 pub use fields::{Field, TypeOwner};
 pub use record::{
-    AnaBody, AnaPendingBody, ConnectBody, Controller, ControllerBody, Header, IdentityBody, Kind,
-    LegBody, MAX_GROUP_NSIDS, ReconnectBody, StateBody, text,
+    AnaBody, AnaPendingBody, ConnectBody, Controller, ControllerBody, FailoverBody, HeadBody,
+    Header, IdentityBody, Kind, LegBody, MAX_GROUP_NSIDS, ReconnectBody, StateBody, text,
 };
 
 /// The value of a field offset that the running kernel does not have.

@@ -47,6 +47,18 @@ pub enum Kind {
     Connect = 12,
     /// `nvmf_should_reconnect`, entry. Body: [`ReconnectBody`].
     Reconnect = 13,
+    /// `nvme_mpath_set_live` of a head that has no disk yet. Body: [`HeadBody`].
+    HeadAdded = 14,
+    /// The head's disk is about to be deleted. Body: [`HeadBody`].
+    HeadRemoved = 15,
+    /// `nvme_failover_req`, those of one leg on one CPU taken together. Body: [`FailoverBody`].
+    Failover = 16,
+    /// `nvme_stop_keep_alive` of a controller that is resetting: its transport tears it down. Body: [`ControllerBody`].
+    Recovery = 17,
+    /// `nvme_keep_alive_end_io` with an error. Body: [`ControllerBody`].
+    KeepAliveFailed = 18,
+    /// `nvme_tcp_setup_ctrl` has returned: what a whole attempt came to, socket errors included. Body: [`ConnectBody`].
+    Attempt = 19,
 }
 
 impl Kind {
@@ -66,6 +78,12 @@ impl Kind {
             11 => Kind::LegSnapshot,
             12 => Kind::Connect,
             13 => Kind::Reconnect,
+            14 => Kind::HeadAdded,
+            15 => Kind::HeadRemoved,
+            16 => Kind::Failover,
+            17 => Kind::Recovery,
+            18 => Kind::KeepAliveFailed,
+            19 => Kind::Attempt,
             _ => return None,
         })
     }
@@ -125,7 +143,8 @@ layout! {
 }
 
 layout! {
-    /// Body of [`Kind::Live`], [`Kind::FailfastExpired`] and [`Kind::Gone`].
+    /// Body of [`Kind::Live`], [`Kind::FailfastExpired`], [`Kind::Gone`], [`Kind::Recovery`] and
+    /// [`Kind::KeepAliveFailed`].
     struct ControllerBody: 48 {
         /// Whose.
         controller: Controller,
@@ -134,7 +153,7 @@ layout! {
 
 layout! {
     /// Body of [`Kind::State`]; the old state is `controller.state`.
-    struct StateBody: 72 {
+    struct StateBody: 80 {
         /// Whose.
         controller: Controller,
         /// The state about to be stored.
@@ -143,6 +162,10 @@ layout! {
         tgid: u32,
         /// Its command name.
         command: [u8; text::SHORT],
+        /// 1 for a thread of the kernel's own, 0 for a process's; 2 where it cannot be told.
+        kernel_thread: u32,
+        /// Reserved, 0.
+        reserved: u32,
     }
 }
 
@@ -234,7 +257,45 @@ layout! {
 }
 
 layout! {
-    /// Body of [`Kind::Connect`].
+    /// A head as the kernel has it; body of [`Kind::HeadAdded`] and [`Kind::HeadRemoved`].
+    struct HeadBody: 272 {
+        /// Address of the `nvme_ns_head`.
+        pointer: u64,
+        /// `nvme_ns_head.flags`.
+        flags: u64,
+        /// Its subsystem's NQN.
+        nqn: [u8; text::NQN],
+        /// Namespace UUID; all zero when it has none.
+        uuid: [u8; 16],
+        /// Namespace id.
+        nsid: u32,
+        /// The last number in its name.
+        instance: i32,
+        /// How many have its disk open; -1 where it cannot be told.
+        openers: i32,
+        /// Reserved, 0.
+        reserved: u32,
+    }
+}
+
+layout! {
+    /// Body of [`Kind::Failover`].
+    struct FailoverBody: 136 {
+        /// The leg.
+        leg: LegBody,
+        /// The last status.
+        status: u32,
+        /// How many since the last such record of this leg on this CPU.
+        count: u32,
+        /// When the oldest of them was sent, boot clock; 0 where it cannot be told.
+        oldest_ns: u64,
+        /// Reserved, 0.
+        reserved: u64,
+    }
+}
+
+layout! {
+    /// Body of [`Kind::Connect`] and [`Kind::Attempt`].
     struct ConnectBody: 56 {
         /// Whose.
         controller: Controller,

@@ -35,18 +35,44 @@ pub fn connect_admin_queue(ctx: ProbeContext) -> u32 {
 #[kretprobe]
 pub fn connect_admin_queue_return(ctx: RetProbeContext) -> u32 {
     let at = now();
+    returned(Kind::Connect, at, &CONNECTING, ctx.ret());
+    0
+}
+
+/// Controllers inside `nvme_tcp_setup_ctrl`, by thread.
+#[map]
+static SETTING_UP: LruHashMap<u64, u64> = LruHashMap::with_max_entries(1024, 0);
+
+/// `int nvme_tcp_setup_ctrl(ctrl, new)`, entry. Wanted where `nvmf_should_reconnect` is not given a status: a socket
+/// that does not connect never gets as far as the Connect command.
+#[kprobe]
+pub fn setup_ctrl(ctx: ProbeContext) -> u32 {
+    let ctrl: u64 = ctx.arg(0).unwrap_or(0);
+    // A full map is no loss: the attempt's result is then not known, which is said.
+    let _ = SETTING_UP.insert(&bpf_get_current_pid_tgid(), &ctrl, 0);
+    0
+}
+
+/// Its return, as [`connect_admin_queue_return`].
+#[kretprobe]
+pub fn setup_ctrl_return(ctx: RetProbeContext) -> u32 {
+    let at = now();
+    returned(Kind::Attempt, at, &SETTING_UP, ctx.ret());
+    0
+}
+
+#[inline(always)]
+fn returned(kind: Kind, at: u64, inside: &LruHashMap<u64, u64>, result: i32) {
     let thread = bpf_get_current_pid_tgid();
-    let Some(ctrl) = CONNECTING.get_ptr(&thread).map(|ctrl| unsafe { *ctrl }) else {
-        return 0;
+    let Some(ctrl) = inside.get_ptr(&thread).map(|ctrl| unsafe { *ctrl }) else {
+        return;
     };
-    let _ = CONNECTING.remove(&thread);
-    let result: i32 = ctx.ret();
-    record::<ConnectBody>(Kind::Connect, at, |body| unsafe {
+    let _ = inside.remove(&thread);
+    record::<ConnectBody>(kind, at, |body| unsafe {
         fill_controller(&raw mut (*body).controller, ctrl);
         (*body).result = result;
         (*body).reserved = 0;
     });
-    0
 }
 
 /// `bool nvmf_should_reconnect(ctrl[, status])`, entry: once for each attempt that failed, and once with 0 when the

@@ -1,7 +1,7 @@
 //! Controllers: their states, their identity, their end.
 
 use aya_ebpf::{
-    helpers::{bpf_get_current_comm, bpf_get_current_pid_tgid},
+    helpers::{bpf_get_current_comm, bpf_get_current_pid_tgid, generated::bpf_get_current_task},
     macros::kprobe,
     programs::ProbeContext,
 };
@@ -9,7 +9,9 @@ use pathwarden_ebpf::{ControllerBody, IdentityBody, Kind, StateBody, state};
 
 use super::{
     emit::{now, record},
-    kernel::{copy, copy_text, copy_text_at, fill_controller, offset, read_u32, read_u64},
+    kernel::{
+        copy, copy_text, copy_text_at, fill_controller, offset, read_u32, read_u64, try_read,
+    },
 };
 
 /// `bool nvme_change_ctrl_state(ctrl, new)`: every writer of the state but the first.
@@ -31,8 +33,21 @@ pub fn change_ctrl_state(ctx: ProbeContext) -> u32 {
         (*body).new = new;
         (*body).tgid = (bpf_get_current_pid_tgid() >> 32) as u32;
         (*body).command = bpf_get_current_comm().unwrap_or([0; 16]);
+        (*body).kernel_thread = kernel_thread();
+        (*body).reserved = 0;
     });
     0
+}
+
+/// `PF_KTHREAD` of the running task (include/linux/sched.h, the same in every kernel examined).
+#[inline(always)]
+fn kernel_thread() -> u32 {
+    const PF_KTHREAD: u32 = 0x0020_0000;
+    let task = unsafe { bpf_get_current_task() };
+    match try_read::<u32>(task, offset::TASK_FLAGS()) {
+        Some(flags) => (flags & PF_KTHREAD != 0) as u32,
+        None => 2,
+    }
 }
 
 /// `void nvme_kick_requeue_lists(ctrl)`: has two callers, one stores live, the other has found the fail-fast time up
@@ -56,6 +71,34 @@ pub fn kick_requeue_lists(ctx: ProbeContext) -> u32 {
 pub fn start_ctrl(ctx: ProbeContext) -> u32 {
     let at = now();
     identity(at, ctx.arg(0).unwrap_or(0));
+    0
+}
+
+/// `void nvme_stop_keep_alive(ctrl)`: the first thing that a transport's error recovery does (tcp.c, rdma.c), and a
+/// reset that was asked for.
+#[kprobe]
+pub fn stop_keep_alive(ctx: ProbeContext) -> u32 {
+    let at = now();
+    let pointer: u64 = ctx.arg(0).unwrap_or(0);
+    if read_u32(pointer, offset::CTRL_STATE()) == state::RESETTING {
+        controller(Kind::Recovery, at, pointer);
+    }
+    0
+}
+
+/// `nvme_keep_alive_end_io(request, status[, …])`: only an error is an event.
+#[kprobe]
+pub fn keep_alive_end_io(ctx: ProbeContext) -> u32 {
+    let at = now();
+    let request: u64 = ctx.arg(0).unwrap_or(0);
+    let status: u64 = ctx.arg(1).unwrap_or(0);
+    // blk_status_t is a byte.
+    if status & 0xff != 0 {
+        let pointer = read_u64(request, offset::REQUEST_END_IO_DATA());
+        if pointer != 0 {
+            controller(Kind::KeepAliveFailed, at, pointer);
+        }
+    }
     0
 }
 

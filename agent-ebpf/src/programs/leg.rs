@@ -1,12 +1,14 @@
 //! Legs: ANA, membership, and the moment an I/O finds one unusable.
 
 use aya_ebpf::{
-    helpers::bpf_get_current_pid_tgid,
+    helpers::{bpf_get_current_pid_tgid, generated::bpf_ktime_get_ns},
     macros::{kprobe, kretprobe, map},
-    maps::LruHashMap,
+    maps::{LruHashMap, LruPerCpuHashMap},
     programs::{ProbeContext, RetProbeContext},
 };
-use pathwarden_ebpf::{AnaBody, AnaPendingBody, Kind, LegBody, MAX_GROUP_NSIDS, bits, status};
+use pathwarden_ebpf::{
+    AnaBody, AnaPendingBody, FailoverBody, Kind, LegBody, MAX_GROUP_NSIDS, bits, status,
+};
 
 use super::{
     emit::{now, record},
@@ -54,16 +56,37 @@ pub fn update_ana_state(ctx: ProbeContext) -> u32 {
     0
 }
 
-/// `void nvme_mpath_set_live(ns)`: the accessible state is stored and the leg's controller is live.
+/// `void nvme_mpath_set_live(ns)`: the accessible state is stored and the leg's controller is live. The first of a head
+/// gives it its disk.
 #[kprobe]
 pub fn mpath_set_live(ctx: ProbeContext) -> u32 {
     let at = now();
-    leg(Kind::LegLive, at, ctx.arg(0).unwrap_or(0));
+    let ns: u64 = ctx.arg(0).unwrap_or(0);
+    leg(Kind::LegLive, at, ns);
+    let head = read_u64(ns, offset::NS_HEAD());
+    if head != 0 && !has_disk(head) {
+        super::head::head(Kind::HeadAdded, at, head);
+    }
     0
 }
 
-/// `void nvme_failover_req(request)`: an I/O failed with a path error. Only the first ANA status of a leg is an event:
-/// it makes the kernel stop routing there. Later ones find the flag set.
+/// What failed over on one leg and was not told yet. One for each CPU, so that nothing is counted twice or missed.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Failovers {
+    told_ns: u64,
+    oldest_ns: u64,
+    count: u64,
+}
+
+#[map]
+static FAILOVERS: LruPerCpuHashMap<u64, Failovers> = LruPerCpuHashMap::with_max_entries(4096, 0);
+
+/// How long failovers of a leg are taken together: a storm of them is thousands in a second.
+const FAILOVER_SPAN_NS: u64 = 100_000_000;
+
+/// `void nvme_failover_req(request)`: an I/O failed with a path error. The first ANA status of a leg is an event of its
+/// own: it makes the kernel stop routing there; later ones find the flag set.
 #[kprobe]
 pub fn failover_req(ctx: ProbeContext) -> u32 {
     let at = now();
@@ -71,23 +94,86 @@ pub fn failover_req(ctx: ProbeContext) -> u32 {
     // nvme_request stands behind the request it belongs to (blk_mq_rq_to_pdu).
     let pdu = request + offset::REQUEST_SIZE() as u64;
     let code: u16 = try_read(pdu, offset::REQUEST_STATUS()).unwrap_or(0);
-    if !status::is_ana(code) {
-        return 0;
-    }
     let queue = read_u64(request, offset::REQUEST_Q());
     let ns = read_u64(queue, offset::QUEUE_QUEUEDATA());
-    let ctrl = read_u64(ns, offset::NS_CTRL());
-    let pending = read_u64(ns, offset::NS_FLAGS()) & (1 << bits::NS_ANA_PENDING) != 0;
-    if ns == 0 || pending || read_u64(ctrl, offset::CTRL_ANA_LOG_BUF()) == 0 {
+    if ns == 0 {
         return 0;
     }
-    debug_line!(&ctx, "leg {:x}: status {:x}, pending from now on", ns, code);
+    if status::is_ana(code) {
+        ana_pending(at, ns, code);
+    }
+    failed_over(at, ns, code, sent_at(request, at));
+    0
+}
+
+#[inline(always)]
+fn ana_pending(at: u64, ns: u64, code: u16) {
+    let ctrl = read_u64(ns, offset::NS_CTRL());
+    let pending = read_u64(ns, offset::NS_FLAGS()) & (1 << bits::NS_ANA_PENDING) != 0;
+    if pending || read_u64(ctrl, offset::CTRL_ANA_LOG_BUF()) == 0 {
+        return;
+    }
     record::<AnaPendingBody>(Kind::AnaPending, at, |body| unsafe {
         fill_leg(&raw mut (*body).leg, ns);
         (*body).status = code as u32;
         (*body).reserved = 0;
     });
-    0
+}
+
+#[inline(always)]
+fn failed_over(at: u64, ns: u64, code: u16, sent_ns: u64) {
+    let Some(failovers) = FAILOVERS.get_ptr_mut(&ns) else {
+        let first = Failovers {
+            told_ns: at,
+            oldest_ns: 0,
+            count: 0,
+        };
+        // A full map costs the count of those that are taken together, not the first of them.
+        let _ = FAILOVERS.insert(&ns, &first, 0);
+        tell_failovers(at, ns, code, 1, sent_ns);
+        return;
+    };
+    unsafe {
+        (*failovers).count += 1;
+        let oldest = (*failovers).oldest_ns;
+        if sent_ns != 0 && (oldest == 0 || sent_ns < oldest) {
+            (*failovers).oldest_ns = sent_ns;
+        }
+        if at - (*failovers).told_ns >= FAILOVER_SPAN_NS {
+            let (count, oldest) = ((*failovers).count, (*failovers).oldest_ns);
+            (*failovers).told_ns = at;
+            (*failovers).oldest_ns = 0;
+            (*failovers).count = 0;
+            tell_failovers(at, ns, code, count, oldest);
+        }
+    }
+}
+
+#[inline(always)]
+fn tell_failovers(at: u64, ns: u64, code: u16, count: u64, oldest_ns: u64) {
+    record::<FailoverBody>(Kind::Failover, at, |body| unsafe {
+        fill_leg(&raw mut (*body).leg, ns);
+        (*body).status = code as u32;
+        (*body).count = count as u32;
+        (*body).oldest_ns = oldest_ns;
+        (*body).reserved = 0;
+    });
+}
+
+/// When an I/O was sent, on the boot clock; the block layer stamps requests with the monotonic one. 0 for one without.
+#[inline(always)]
+fn sent_at(request: u64, at: u64) -> u64 {
+    let sent = read_u64(request, offset::REQUEST_START());
+    let monotonic = unsafe { bpf_ktime_get_ns() };
+    if sent == 0 || sent > monotonic || monotonic - sent > at {
+        return 0;
+    }
+    at - (monotonic - sent)
+}
+
+#[inline(always)]
+fn has_disk(head: u64) -> bool {
+    read_u64(head, offset::HEAD_FLAGS()) & (1 << bits::HEAD_DISK_LIVE) != 0
 }
 
 /// `void nvme_mpath_add_disk(ns, anagrpid)`, entry: remembers the leg for [`mpath_add_disk_return`].

@@ -1,5 +1,5 @@
-//! The programs, one file a subject. Each runs on the control path only: none is attached to a function that a
-//! successful I/O passes.
+//! The programs, one file a subject. They run on the control path: none is attached to a function that a successful I/O
+//! passes, but for `head_submit_bio`, and that only while a window is open.
 //!
 //! Rules they keep: read what is there now, at function entry, and say so with the boot clock; decide nothing but
 //! whether the call is an event at all (many calls are refused by the kernel); never block, never loop over I/O.
@@ -15,6 +15,7 @@ macro_rules! debug_line {
 mod connect;
 mod controller;
 mod emit;
+mod head;
 mod kernel;
 mod leg;
 mod snapshot;

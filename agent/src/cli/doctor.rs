@@ -13,7 +13,7 @@ use super::{Common, Exit, Format, version};
 pub(super) struct Args {}
 
 pub(super) fn run(_: &Args, common: &Common) -> anyhow::Result<Exit> {
-    let report = Report::of(probe::attach().map(|attached| attached.report));
+    let report = Report::of(probe::attach(probe::RING_BYTES).map(|attached| attached.report));
     match common.output {
         Format::Json => println!("{}", serde_json::to_string_pretty(&report)?),
         Format::Text => print!("{}", report.text()),
@@ -43,6 +43,12 @@ struct Report {
 #[derive(Debug, Serialize)]
 struct ProbeRow {
     function: &'static str,
+    /// The function that it is meant for, where this kernel does not have that.
+    instead_of: Option<&'static str>,
+    /// `attached`, `on-demand`, `not-wanted` or `missing`.
+    standing: &'static str,
+    /// What tells the same where it is missing.
+    otherwise: Option<&'static str>,
     module: &'static str,
     site: &'static str,
     mandatory: bool,
@@ -87,7 +93,7 @@ impl Report {
                 .release()
                 .to_string_lossy()
                 .into_owned(),
-            degraded: probes.iter().any(|probe| !probe.attached) || !missing_fields.is_empty(),
+            degraded: probes.iter().any(ProbeRow::is_lacking) || !missing_fields.is_empty(),
             unavailable,
             probes,
             missing_fields,
@@ -108,9 +114,10 @@ impl Report {
             );
         } else {
             let attached = self.probes.iter().filter(|probe| probe.attached).count();
+            let missing = self.probes.iter().filter(|it| it.standing == "missing");
             lines.push(format!(
                 "probes: {attached} of {} attached",
-                self.probes.len()
+                attached + missing.count()
             ));
             lines.extend(self.probes.iter().map(ProbeRow::text));
             let missing = self.missing_fields.iter();
@@ -128,25 +135,51 @@ impl Report {
 
 impl ProbeRow {
     fn text(&self) -> String {
-        let mark = if self.attached { "ok     " } else { "missing" };
-        let row = format!(
+        let mark = match self.standing {
+            "attached" => "ok     ",
+            "missing" => "missing",
+            _ => "-      ",
+        };
+        let mut row = format!(
             "  {mark}  {:<26} {:<6}  {}",
             self.function, self.site, self.tells
         );
-        match &self.reason {
-            Some(reason) => format!("{row}\n           {reason}"),
-            None => row,
+        let instead = self.instead_of.map(|it| format!("in place of {it}"));
+        let otherwise = self.otherwise.map(|it| format!("told by {it}"));
+        for note in [self.reason.clone(), instead, otherwise]
+            .into_iter()
+            .flatten()
+        {
+            row.push_str("\n           ");
+            row.push_str(&note);
         }
+        row
+    }
+
+    /// Something is not seen, and nothing else tells it.
+    fn is_lacking(&self) -> bool {
+        self.standing == "missing" && self.otherwise.is_none()
     }
 }
 
 fn row(probe: &probe::Probe, state: &ProbeState) -> ProbeRow {
-    let reason = match state {
-        ProbeState::Attached => None,
-        ProbeState::Missing(reason) => Some(reason.clone()),
+    let (function, standing, reason) = match state {
+        ProbeState::Attached(function) => (*function, "attached", None),
+        ProbeState::OnDemand => (
+            probe.function(),
+            "on-demand",
+            Some("attached while a window is open".to_owned()),
+        ),
+        ProbeState::NotWanted(why) => (probe.function(), "not-wanted", Some((*why).to_owned())),
+        ProbeState::Missing(reason) => (probe.function(), "missing", Some(reason.clone())),
     };
+    let instead = (function != probe.function()).then(|| probe.function());
+    let otherwise = probe.otherwise.filter(|_| standing == "missing");
     ProbeRow {
-        function: probe.function,
+        function,
+        instead_of: instead,
+        standing,
+        otherwise,
         module: probe.module,
         site: if probe.site == Site::Entry {
             "entry"
@@ -154,7 +187,7 @@ fn row(probe: &probe::Probe, state: &ProbeState) -> ProbeRow {
             "return"
         },
         mandatory: probe.mandatory,
-        attached: reason.is_none(),
+        attached: standing == "attached",
         reason,
         tells: probe.tells,
     }

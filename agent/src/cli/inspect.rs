@@ -239,7 +239,8 @@ impl Report {
     }
 }
 
-fn finding_lines(text: &mut String, finding: &Finding, style: Style) {
+/// A finding as lines.
+pub(super) fn finding_lines(text: &mut String, finding: &Finding, style: Style) {
     let tone = match finding.severity() {
         Severity::Critical => Tone::Bad,
         Severity::Warning => Tone::Doubtful,

@@ -4,9 +4,12 @@
 
 mod doctor;
 mod inspect;
+mod record;
 mod render;
+mod replay;
 mod run;
 mod status;
+mod watch;
 mod window;
 
 use std::{
@@ -122,6 +125,12 @@ struct Cli {
 enum Command {
     /// Follow the host's paths and print each window in which a volume had none
     Run(run::Args),
+    /// Follow the host's paths and print what happens, one line an event
+    Watch(watch::Args),
+    /// Write what happens into a trace that anyone can replay
+    Record(record::Args),
+    /// Run the whole pipeline over a trace: its windows, and what was wrong at its end
+    Replay(replay::Args),
     /// Say what of the kernel can be seen from here, and what is missing
     Doctor(doctor::Args),
     /// Print the topology: subsystems, controllers, namespaces, legs
@@ -137,6 +146,9 @@ pub fn main() -> ExitCode {
     log_to_stderr(cli.common.log_format);
     let outcome = match &cli.command {
         Command::Run(args) => run::run(args, &cli.common),
+        Command::Watch(args) => watch::run(args, &cli.common),
+        Command::Record(args) => record::run(args, &cli.common),
+        Command::Replay(args) => replay::run(args, &cli.common),
         Command::Doctor(args) => doctor::run(args, &cli.common),
         Command::Status(args) => status::run(args, &cli.common),
         Command::Inspect(args) => inspect::run(args, &cli.common),

@@ -6,7 +6,8 @@ use std::time::Duration;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
-use super::{length, nearest};
+use super::{length, nearest, rate};
+use crate::watch::Rate;
 
 /// What is wrong in a document, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -185,6 +186,12 @@ impl<'a> Field<'a> {
         let text = self.text_of(length::WHAT)?;
         length::parse(text)
             .ok_or_else(|| self.error(format!("expected {}, found \"{text}\"", length::WHAT)))
+    }
+
+    pub(super) fn rate(&self) -> Result<Rate, DocumentError> {
+        let text = self.text_of(rate::WHAT)?;
+        rate::parse(text)
+            .ok_or_else(|| self.error(format!("expected {}, found \"{text}\"", rate::WHAT)))
     }
 
     pub(super) fn list(&self) -> Result<Vec<Field<'a>>, DocumentError> {

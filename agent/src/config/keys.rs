@@ -19,7 +19,7 @@ macro_rules! set {
 }
 
 /// Every section but the lists of tables.
-pub(super) const SECTIONS: [Section; 6] = [
+pub(super) const SECTIONS: [Section; 7] = [
     (
         "cutover",
         &[
@@ -52,6 +52,7 @@ pub(super) const SECTIONS: [Section; 6] = [
             ("rejections", set!(leak.rejections, number)),
         ],
     ),
+    ("probe", &[("ring_bytes", set!(probe.ring_bytes, number))]),
     (
         "repair",
         &[
@@ -69,6 +70,8 @@ pub(super) const SECTIONS: [Section; 6] = [
         "watch",
         &[
             ("audit", set!(watch.audit, length)),
+            ("bouncing", set!(watch.bouncing, rate)),
+            ("flapping", set!(watch.flapping, rate)),
             ("lost_after", set!(watch.lost_after, length)),
             ("poll", set!(watch.poll, length)),
         ],

@@ -11,6 +11,7 @@ mod keys;
 mod length;
 mod nearest;
 mod profile;
+mod rate;
 
 use std::fs;
 use std::io;
@@ -23,6 +24,7 @@ pub use profile::built_in as built_in_profiles;
 
 use crate::diagnose::{Policy, Profile};
 use crate::fabric::{Nqn, Uuid};
+use crate::watch::{Bounds, Rate};
 
 /// Where the settings are unless a flag says otherwise.
 pub const DEFAULT_PATH: &str = "/etc/pathwarden/config.toml";
@@ -42,6 +44,8 @@ pub struct Config {
     pub cutover: Cutover,
     /// How the host is watched.
     pub watch: Watch,
+    /// The kernel's probes.
+    pub probe: Probe,
     /// Families of subsystems; the first that matches holds, the built-in ones come last.
     pub profiles: Vec<Profile>,
 }
@@ -123,6 +127,17 @@ pub struct Watch {
     pub audit: Duration,
     /// When a window whose head is gone is given up.
     pub lost_after: Duration,
+    /// More ANA changes of a leg are flapping.
+    pub flapping: Rate,
+    /// More failed-over I/Os of a usable leg are bouncing.
+    pub bouncing: Rate,
+}
+
+/// `[probe]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Probe {
+    /// The ring between kernel and agent: a power of two, at least a page.
+    pub ring_bytes: u32,
 }
 
 impl Default for Config {
@@ -156,6 +171,11 @@ impl Default for Config {
                 poll: millis(200),
                 audit: seconds(30),
                 lost_after: seconds(3600),
+                flapping: Bounds::default().flapping,
+                bouncing: Bounds::default().bouncing,
+            },
+            probe: Probe {
+                ring_bytes: 512 * 1024,
             },
             profiles: profile::built_in(),
         }
@@ -169,6 +189,24 @@ impl Config {
         Policy {
             min_age: self.repair.min_age,
             delete_hung: self.repair.delete_hung,
+            connecting_after: self.leak.connecting_after,
+            rejections: self.leak.rejections,
+        }
+    }
+
+    /// The bounds of the watch.
+    #[must_use]
+    pub fn bounds(&self) -> Bounds {
+        Bounds {
+            design: self.cutover.design,
+            warn: self.cutover.warn,
+            critical: self.cutover.critical,
+            freeze_gap: self.cutover.freeze_gap,
+            freeze_min: self.cutover.freeze_min,
+            freeze_span: self.cutover.freeze_span,
+            lost_after: self.watch.lost_after,
+            flapping: self.watch.flapping,
+            bouncing: self.watch.bouncing,
         }
     }
 }
@@ -254,6 +292,10 @@ fn check(config: &Config) -> Result<(), ConfigError> {
             problem: problem.to_owned(),
         })
     };
+    let ring = config.probe.ring_bytes;
+    if !ring.is_power_of_two() || ring < 4096 {
+        return contradiction("probe.ring_bytes is not a power of two of at least 4096");
+    }
     if design > warn {
         return contradiction("cutover.warn is less than cutover.design");
     }
@@ -307,7 +349,7 @@ mod tests {
         );
         assert_eq!(
             error("zzz = 1\n"),
-            "config.toml:1: zzz: unknown key; known are cutover, desired, host, leak, profile, repair, watch"
+            "config.toml:1: zzz: unknown key; known are cutover, desired, host, leak, probe, profile, repair, watch"
         );
     }
 

@@ -17,6 +17,8 @@ use crate::fabric::{
 pub enum Kind {
     /// A namespace that was usable has no usable leg.
     Dark,
+    /// Two copies of a namespace may both serve it.
+    DoubleOptimized,
     /// A namespace has had no usable leg.
     NeverLive,
     /// The namespace asked for is not there, others of its subsystem are.
@@ -29,6 +31,12 @@ pub enum Kind {
     Superseded,
     /// A controller at an endpoint that is not published.
     StaleEndpoint,
+    /// A controller that tries to connect for ever, and nobody wants it to.
+    AbandonedConnecting,
+    /// A leg that is usable by its flags while its I/O fails over and over.
+    Bouncing,
+    /// A leg whose ANA state keeps changing.
+    Flapping,
     /// A published endpoint without a live controller.
     RedundancyShort,
     /// Two kernel subsystems with one NQN.
@@ -53,14 +61,18 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 21] = [
         Self::Dark,
+        Self::DoubleOptimized,
         Self::NeverLive,
         Self::NamespaceMissing,
         Self::NoNamespace,
         Self::NotContributing,
         Self::Superseded,
         Self::StaleEndpoint,
+        Self::AbandonedConnecting,
+        Self::Bouncing,
+        Self::Flapping,
         Self::RedundancyShort,
         Self::AmbiguousHead,
         Self::DuplicateController,
@@ -78,12 +90,16 @@ impl Kind {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Dark => "dark",
+            Self::DoubleOptimized => "double-optimized",
             Self::NeverLive => "never-live",
             Self::NamespaceMissing => "namespace-missing",
             Self::NoNamespace => "no-namespace",
             Self::NotContributing => "not-contributing",
             Self::Superseded => "superseded",
             Self::StaleEndpoint => "stale-endpoint",
+            Self::AbandonedConnecting => "abandoned-connecting",
+            Self::Bouncing => "bouncing",
+            Self::Flapping => "flapping",
             Self::RedundancyShort => "redundancy-short",
             Self::AmbiguousHead => "ambiguous-head",
             Self::DuplicateController => "duplicate-controller",
@@ -101,13 +117,16 @@ impl Kind {
     #[must_use]
     pub fn severity(self) -> Severity {
         match self {
-            Self::Dark => Severity::Critical,
+            Self::Dark | Self::DoubleOptimized => Severity::Critical,
             Self::NeverLive
             | Self::NamespaceMissing
             | Self::NoNamespace
             | Self::NotContributing
             | Self::Superseded
             | Self::StaleEndpoint
+            | Self::AbandonedConnecting
+            | Self::Bouncing
+            | Self::Flapping
             | Self::RedundancyShort
             | Self::AmbiguousHead
             | Self::DuplicateController

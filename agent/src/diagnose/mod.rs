@@ -25,7 +25,7 @@ pub use expectation::{
 pub use finding::{Action, AtRisk, Finding, Kind, Severity, Verdict};
 pub use guards::Removal;
 pub use node::{Exclusion, Fact, HostId, Node, OWNER, OwnHost};
-pub use past::{Past, Seen};
+pub use past::{Absence, Past, Seen};
 pub use policy::Policy;
 pub use reason::Reason;
 pub use survivors::Survivors;

@@ -4,6 +4,9 @@
 //! [`crate::probe`], windows from [`crate::watch`].
 
 mod feed;
+mod io;
+mod replay;
+mod surroundings;
 
 use std::time::{Duration, Instant};
 
@@ -11,21 +14,32 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::{
     event::{Envelope, Event},
+    fabric::BootNs,
     host::{SysRoot, boot, clock},
-    watch::{Change, Watch},
+    watch::{Bounds, Change, Watch},
 };
 
-use feed::Feed;
+pub use replay::{Replayed, replay};
+
+use feed::{Fed, Feed};
 
 /// How the agent is to run.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// Stands for `/sys`.
     pub sysfs: SysRoot,
+    /// Whether that is the running kernel's: a `--sysfs` folder may be anybody's.
+    pub this_host: bool,
     /// How often sysfs is looked at where there are no probes.
     pub poll: Duration,
-    /// Whether probes are wanted; a `--sysfs` folder is not the running kernel's.
+    /// How often the true words are compared with what events told, where there are.
+    pub audit: Duration,
+    /// Whether probes are wanted.
     pub probes: bool,
+    /// How large the ring between kernel and agent is.
+    pub ring_bytes: u32,
+    /// From when on a window counts.
+    pub bounds: Bounds,
 }
 
 /// The agent cannot go on.
@@ -44,31 +58,53 @@ pub enum Error {
     #[error("the probes' events have ended")]
     ReaderEnded,
     /// Printing.
-    #[error("a window cannot be written")]
+    #[error("what was measured cannot be written")]
     Output(#[source] std::io::Error),
 }
 
-/// Runs until SIGTERM or SIGINT; hands each change of a window to `sink`.
+/// What the agent has to tell.
+#[derive(Debug)]
+pub enum Told<'a> {
+    /// An event, before it is folded in.
+    Event(&'a Envelope),
+    /// What one came to.
+    Change(&'a Change),
+    /// Another second has passed: this is how things stand.
+    Second(&'a Watch),
+}
+
+/// Time passes for the fold this far behind the clock: events of the time in between may still come.
+const BEHIND: Duration = Duration::from_secs(1);
+
+/// Runs until SIGTERM or SIGINT; hands what there is to tell to `sink`.
 pub async fn run(
     settings: &Settings,
-    sink: impl FnMut(&Change) -> std::io::Result<()>,
+    sink: impl FnMut(Told<'_>) -> std::io::Result<()>,
 ) -> Result<(), Error> {
     let begun = Instant::now();
     let mut stop = Stop::listen().map_err(Error::Signals)?;
-    let mut feed = Feed::start(settings)?;
+    let mut feed = Feed::start(settings).await?;
     let mut agent = Agent {
-        watch: Watch::new(boot::id()),
+        watch: Watch::new(boot::id(), settings.bounds),
         sink,
     };
-    feed.look().await?;
+    feed.look(feed.source()).await?;
     let mut ready = false;
     loop {
-        let events = tokio::select! {
+        let fed = tokio::select! {
             () = stop.requested() => break,
-            events = feed.next() => events?,
+            fed = feed.next() => fed?,
         };
-        let told = agent.deliver(&events)?;
-        if told.snapshot && !ready {
+        let events = match fed {
+            Fed::Events(events) => events,
+            Fed::Second => {
+                agent.pass_to(clock::boot())?;
+                continue;
+            }
+        };
+        let came = agent.deliver(&events)?;
+        came.changes.iter().for_each(|change| feed.count_io(change));
+        if came.looked && !ready {
             ready = true;
             let (attached, probes) = feed.probes();
             let elapsed_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -80,8 +116,8 @@ pub async fn run(
                 "ready"
             );
         }
-        if told.lost {
-            feed.look().await?;
+        if came.look_again || (came.looked && agent.watch.unsettled()) {
+            feed.look_soon();
         }
     }
     agent.deliver(&feed.rest())?;
@@ -90,11 +126,12 @@ pub async fn run(
     Ok(())
 }
 
-/// What a delivery had in it that the loop acts on.
+/// What a delivery came to.
 #[derive(Default)]
-struct Told {
-    snapshot: bool,
-    lost: bool,
+struct Came {
+    looked: bool,
+    look_again: bool,
+    changes: Vec<Change>,
 }
 
 struct Agent<S> {
@@ -102,27 +139,38 @@ struct Agent<S> {
     sink: S,
 }
 
-impl<S: FnMut(&Change) -> std::io::Result<()>> Agent<S> {
+impl<S: FnMut(Told<'_>) -> std::io::Result<()>> Agent<S> {
     /// Folds events in.
-    fn deliver(&mut self, events: &[Envelope]) -> Result<Told, Error> {
-        let mut told = Told::default();
+    fn deliver(&mut self, events: &[Envelope]) -> Result<Came, Error> {
+        let mut came = Came::default();
         for envelope in events {
             tracing::debug!(time = %envelope.time, event = ?envelope.event, "event");
             match envelope.event {
-                Event::Snapshot(_) => told.snapshot = true,
+                Event::Snapshot { .. } => came.looked = true,
                 Event::Lost { count } => {
-                    tracing::warn!(
-                        count,
-                        "events lost: open windows are marked, sysfs is read anew"
-                    );
-                    told.lost = true;
+                    if count > 0 {
+                        tracing::warn!(
+                            count,
+                            "events lost: open windows are marked, sysfs is read anew"
+                        );
+                    }
+                    came.look_again = true;
                 }
                 _ => {}
             }
+            (self.sink)(Told::Event(envelope)).map_err(Error::Output)?;
             let changes = self.watch.apply(envelope);
             self.tell(&changes)?;
+            came.changes.extend(changes);
         }
-        Ok(told)
+        Ok(came)
+    }
+
+    fn pass_to(&mut self, now: BootNs) -> Result<(), Error> {
+        let behind = now.checked_sub(BEHIND).unwrap_or(BootNs::ZERO);
+        let changes = self.watch.advance(behind);
+        self.tell(&changes)?;
+        (self.sink)(Told::Second(&self.watch)).map_err(Error::Output)
     }
 
     fn stop(&mut self) -> Result<(), Error> {
@@ -131,10 +179,13 @@ impl<S: FnMut(&Change) -> std::io::Result<()>> Agent<S> {
     }
 
     fn tell(&mut self, changes: &[Change]) -> Result<(), Error> {
-        changes
-            .iter()
-            .try_for_each(|change| (self.sink)(change))
-            .map_err(Error::Output)
+        for change in changes {
+            if let Change::Drifted(drift) = change {
+                tracing::warn!("events had not told all: {drift} was another, and is corrected");
+            }
+            (self.sink)(Told::Change(change)).map_err(Error::Output)?;
+        }
+        Ok(())
     }
 }
 

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::fabric::{
     AnaGroup, Cntlid, Controller, ControllerState, DiskName, Endpoint, Generation, Host, Layout,
-    Leg, Namespace, Nqn, Nsid, Sectors, Uuid,
+    Leg, Namespace, Nqn, Nsid, Sectors, Subsystem, Uuid,
 };
 
-use super::{ControllerId, LegState};
+use super::{ControllerId, LegState, NamespaceId};
 
 /// What a look shows. Fabric controllers, and their legs under native multipath: a private disk and a host without
 /// multipath have no head that could be dark.
@@ -17,6 +17,8 @@ pub struct Look {
     pub controllers: BTreeMap<ControllerId, ControllerSeen>,
     /// Their legs.
     pub legs: BTreeMap<(ControllerId, Nsid), LegSeen>,
+    /// Multipath disks of fabric namespaces: the kernel adds one when the first leg is accessible.
+    pub heads: Vec<HeadSeen>,
     /// Names of objects that could not be read.
     pub unread: BTreeSet<String>,
 }
@@ -47,8 +49,21 @@ pub struct LegSeen {
     pub group: Option<AnaGroup>,
     /// Its words.
     pub state: LegState,
-    /// Its namespace has a head: the kernel adds one when the first leg is accessible.
-    pub has_head: bool,
+}
+
+/// A multipath disk as sysfs shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeadSeen {
+    /// Its subsystem.
+    pub nqn: Nqn,
+    /// Its namespace.
+    pub nsid: Nsid,
+    /// That namespace's UUID.
+    pub uuid: Option<Uuid>,
+    /// Its name.
+    pub name: DiskName,
+    /// It stays for a while when its last leg has gone, and holds I/O meanwhile (`delayed_removal_secs`).
+    pub outlives_legs: bool,
 }
 
 impl Look {
@@ -96,6 +111,7 @@ impl Look {
                 }
             }
         }
+        look.heads = heads(host).collect();
         look
     }
 
@@ -108,12 +124,36 @@ impl Look {
                     .or_insert_with(|| controller.clone());
             }
         }
+        for head in &before.heads {
+            let seen = self.heads.iter().any(|it| it.names_same(head));
+            if !seen && self.unread.contains(&head.name.to_string()) {
+                self.heads.push(head.clone());
+            }
+        }
         for (key, leg) in &before.legs {
             let unread = |name: &str| self.unread.contains(name);
             if unread(&leg.name.to_string()) || unread(&key.0.name.to_string()) {
                 self.legs.entry(*key).or_insert_with(|| leg.clone());
             }
         }
+    }
+}
+
+impl HeadSeen {
+    /// The namespace it is of.
+    #[must_use]
+    pub fn namespace(&self) -> NamespaceId {
+        NamespaceId {
+            nqn: self.nqn.clone(),
+            nsid: self.nsid,
+            uuid: self.uuid,
+        }
+    }
+
+    /// Whether both are of one namespace.
+    #[must_use]
+    pub fn names_same(&self, other: &Self) -> bool {
+        (&self.nqn, self.nsid, self.uuid) == (&other.nqn, other.nsid, other.uuid)
     }
 }
 
@@ -141,9 +181,31 @@ impl LegSeen {
                 pending: false,
                 ready: ready(namespace, leg),
             },
-            has_head: namespace.head.is_some(),
         }
     }
+}
+
+/// Heads of subsystems that no local drive is in.
+fn heads(host: &Host) -> impl Iterator<Item = HeadSeen> {
+    let local = |subsystem: &Subsystem| {
+        host.controllers
+            .iter()
+            .any(|it| it.subsystem == Some(subsystem.name) && !it.is_fabric())
+    };
+    let fabric = host.subsystems.iter().filter(move |it| !local(it));
+    fabric.flat_map(|subsystem| {
+        let nqn = subsystem.nqn.value();
+        subsystem.namespaces.iter().filter_map(move |namespace| {
+            let head = namespace.head.as_ref()?;
+            Some(HeadSeen {
+                nqn: nqn?.clone(),
+                nsid: namespace.nsid?,
+                uuid: namespace.uuid,
+                name: head.name,
+                outlives_legs: head.delayed_removal.is_some_and(|it| !it.is_zero()),
+            })
+        })
+    })
 }
 
 /// A leg that is being removed shows size 0, one that is not ready another size than its head.

@@ -1,11 +1,15 @@
 //! What can happen on a host, as one closed list.
 //!
-//! Owns: the event, who it is about, where it comes from. Every source (BPF, sysfs polling, a trace) speaks it, and
-//! [`crate::watch`] folds it. Does not own: how a source learns of it, nor what it means for a volume.
+//! Owns: the event, who it is about, where it comes from, and the trace format that records it. Every source (BPF,
+//! uevents, sysfs polling, a trace) speaks it, and [`crate::watch`] folds it. Does not own: how a source learns of it,
+//! nor what it means for a volume.
 
 mod look;
+pub mod trace;
 
-pub use look::{ControllerSeen, LegSeen, Look};
+pub use look::{ControllerSeen, HeadSeen, LegSeen, Look};
+
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -89,6 +93,56 @@ impl Outcome {
     }
 }
 
+impl std::fmt::Display for Outcome {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Status(0) => f.write_str("connected"),
+            Self::Status(status) => write!(f, "status {status:#x}"),
+            Self::Errno(errno) => write!(f, "error {errno}"),
+        }
+    }
+}
+
+/// Who asked for a controller's deletion.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Deleter {
+    /// The kernel itself: its time is up, or the target told it not to come back.
+    Kernel,
+    /// A process, by its command name.
+    Command(String),
+}
+
+impl Deleter {
+    /// From the word in a trace.
+    #[must_use]
+    pub fn new(word: &str) -> Self {
+        match word {
+            "kernel" => Self::Kernel,
+            command => Self::Command(command.to_owned()),
+        }
+    }
+
+    /// The word in a trace.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Kernel => "kernel",
+            Self::Command(command) => command,
+        }
+    }
+}
+
+/// A namespace as an event names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamespaceId {
+    /// Its subsystem.
+    pub nqn: Nqn,
+    /// Its number there.
+    pub nsid: Nsid,
+    /// Its UUID, if it has one or the source tells.
+    pub uuid: Option<Uuid>,
+}
+
 /// All that a leg's routing depends on, besides its controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LegState {
@@ -103,8 +157,13 @@ pub struct LegState {
 /// Everything that can happen. The words are those of the trace format.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
-    /// A look at all of sysfs; what it does not see stays as it was.
-    Snapshot(Box<Host>),
+    /// A look at all of sysfs, which had ended at the envelope's time; what it cannot see stays as it was.
+    Snapshot {
+        /// What it showed.
+        host: Box<Host>,
+        /// When it began: what changed since then may show or not. None: it took no time.
+        began: Option<BootNs>,
+    },
     /// A controller is there, or more of its identity is known.
     ControllerAdded {
         /// Which.
@@ -119,6 +178,8 @@ pub enum Event {
         cntlid: Option<Cntlid>,
         /// Its state at that moment.
         state: ControllerState,
+        /// The network interface that its connection goes through.
+        interface: Option<String>,
     },
     /// A controller is gone for good.
     ControllerRemoved {
@@ -133,6 +194,23 @@ pub enum Event {
         old: ControllerState,
         /// To.
         new: ControllerState,
+    },
+    /// A controller's deletion has been asked for.
+    Delete {
+        /// Which.
+        controller: ControllerId,
+        /// Who asked.
+        by: Deleter,
+    },
+    /// The transport has noticed that a connection is dead and tears it down.
+    Recovery {
+        /// Whose.
+        controller: ControllerId,
+    },
+    /// A keep-alive came back with an error.
+    KeepAliveFailed {
+        /// Whose.
+        controller: ControllerId,
     },
     /// `fast_io_fail_tmo` of a controller has run out.
     FailfastExpired {
@@ -183,6 +261,8 @@ pub enum Event {
         controller: ControllerId,
         /// To which namespace.
         nsid: Nsid,
+        /// Its subsystem, where the source knows it.
+        nqn: Option<Nqn>,
         /// Its UUID, if it has one.
         uuid: Option<Uuid>,
         /// Its name, if known.
@@ -201,12 +281,95 @@ pub enum Event {
         /// Its words.
         state: LegState,
     },
+    /// A leg's size has come to agree with its head's, or ceased to.
+    LegReady {
+        /// Whose.
+        controller: ControllerId,
+        /// To which namespace.
+        nsid: Nsid,
+        /// Whether it agrees.
+        ready: bool,
+    },
     /// A leg is being removed.
     LegRemoved {
         /// Whose.
         controller: ControllerId,
         /// To which namespace.
         nsid: Nsid,
+    },
+    /// A namespace's multipath disk appears.
+    HeadAdded {
+        /// Which namespace.
+        namespace: NamespaceId,
+    },
+    /// A namespace's multipath disk goes: its I/O fails from now on.
+    HeadRemoved {
+        /// Which namespace.
+        namespace: NamespaceId,
+        /// Whether somebody has it open; none when the source does not tell.
+        held: Option<bool>,
+    },
+    /// I/O came back over a leg with a path error and is sent over another.
+    Failover {
+        /// Whose leg.
+        controller: ControllerId,
+        /// To which namespace.
+        nsid: Nsid,
+        /// The last of the statuses.
+        status: u16,
+        /// How many since the last such event.
+        count: u64,
+        /// When the oldest of them had been sent.
+        oldest: Option<BootNs>,
+    },
+    /// The kernel held I/O of a namespace for want of a usable leg.
+    Requeued {
+        /// Which namespace.
+        namespace: NamespaceId,
+        /// How many since the last such event.
+        count: u64,
+        /// All of them were counted.
+        exact: bool,
+    },
+    /// The kernel failed I/O of a namespace for want of a leg.
+    Failed {
+        /// Which namespace.
+        namespace: NamespaceId,
+        /// How many since the last such event.
+        count: u64,
+        /// All of them were counted.
+        exact: bool,
+    },
+    /// A network interface goes down or comes up.
+    Link {
+        /// Its name.
+        ifname: String,
+        /// Which.
+        up: bool,
+    },
+    /// What the control plane wants of a subsystem.
+    Desired {
+        /// Which subsystem.
+        nqn: Nqn,
+        /// Endpoints that are wanted.
+        published: Vec<Endpoint>,
+        /// Endpoints that others have taken the place of.
+        superseded: Vec<Endpoint>,
+        /// When it was asked.
+        fetched_at: UnixNs,
+        /// How long that is good for.
+        max_age: Duration,
+    },
+    /// A migration comes to a phase.
+    Migration {
+        /// Its name.
+        id: String,
+        /// The phase.
+        phase: String,
+        /// Of which subsystem.
+        nqn: Nqn,
+        /// Where to.
+        targets: Vec<Endpoint>,
     },
     /// Events are missing before this one.
     Lost {
@@ -225,10 +388,13 @@ impl Event {
     #[must_use]
     pub const fn word(&self) -> &'static str {
         match self {
-            Self::Snapshot(_) => "snapshot",
+            Self::Snapshot { .. } => "snapshot",
             Self::ControllerAdded { .. } => "controller-added",
             Self::ControllerRemoved { .. } => "controller-removed",
             Self::ControllerState { .. } => "controller-state",
+            Self::Delete { .. } => "delete",
+            Self::Recovery { .. } => "recovery",
+            Self::KeepAliveFailed { .. } => "keep-alive-failed",
             Self::FailfastExpired { .. } => "failfast-expired",
             Self::Connect { .. } => "connect",
             Self::Reconnect { .. } => "reconnect",
@@ -236,7 +402,16 @@ impl Event {
             Self::AnaPending { .. } => "ana-pending",
             Self::LegAdded { .. } => "leg-added",
             Self::LegWords { .. } => "leg-words",
+            Self::LegReady { .. } => "leg-ready",
             Self::LegRemoved { .. } => "leg-removed",
+            Self::HeadAdded { .. } => "head-added",
+            Self::HeadRemoved { .. } => "head-removed",
+            Self::Failover { .. } => "failover",
+            Self::Requeued { .. } => "requeued",
+            Self::Failed { .. } => "failed",
+            Self::Link { .. } => "link",
+            Self::Desired { .. } => "desired",
+            Self::Migration { .. } => "migration",
             Self::Lost { .. } => "lost",
             Self::Wall { .. } => "wall",
         }

@@ -6,3 +6,10 @@ pub fn id() -> String {
     let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     text.trim_end().to_owned()
 }
+
+/// The running kernel's release.
+#[must_use]
+pub fn kernel() -> String {
+    let uname = rustix::system::uname();
+    uname.release().to_string_lossy().into_owned()
+}

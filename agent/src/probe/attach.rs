@@ -18,16 +18,21 @@ use super::{
     debug_lines::DebugLines,
     fields::{self, KernelFields},
     object,
-    plan::{PROBES, Probe},
+    plan::{PROBES, Probe, When},
+    programs::Programs,
     ring::Ring,
 };
 
 /// What became of one probe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProbeState {
-    /// It fires.
-    Attached,
-    /// It does not, and why.
+    /// It fires, in this function.
+    Attached(&'static str),
+    /// It is attached when a window opens, and detached when it closes.
+    OnDemand,
+    /// This kernel does without, and why.
+    NotWanted(&'static str),
+    /// It does not fire, and why.
     Missing(String),
 }
 
@@ -44,17 +49,20 @@ impl AttachReport {
     /// How many fire.
     #[must_use]
     pub fn attached(&self) -> usize {
+        let fires = |state: &ProbeState| matches!(state, ProbeState::Attached(_));
+        self.probes.iter().filter(|(_, state)| fires(state)).count()
+    }
+
+    /// How many should.
+    #[must_use]
+    pub fn wanted(&self) -> usize {
+        let wanted =
+            |state: &ProbeState| matches!(state, ProbeState::Attached(_) | ProbeState::Missing(_));
         self.probes
             .iter()
-            .filter(|(_, state)| *state == ProbeState::Attached)
+            .filter(|(_, state)| wanted(state))
             .count()
     }
-}
-
-/// Programs in the kernel; they are taken out when this is dropped.
-#[derive(Debug)]
-pub struct Programs {
-    _ebpf: Ebpf,
 }
 
 /// Programs that run.
@@ -68,8 +76,9 @@ pub struct Attached {
     pub programs: Programs,
 }
 
-/// Loads the object for the running kernel and attaches what can be attached.
-pub fn attach() -> Result<Attached, Unavailable> {
+/// Loads the object for the running kernel and attaches what can be attached. The ring is this large; a power of two,
+/// and pages.
+pub fn attach(ring_bytes: u32) -> Result<Attached, Unavailable> {
     let begun = Instant::now();
     let object = object::embedded().ok_or(Unavailable::NotBuilt)?;
     driver_is_there(Path::new("/sys/module/nvme_core"))?;
@@ -83,19 +92,28 @@ pub fn attach() -> Result<Attached, Unavailable> {
     let fields = fields?;
     let types_ms = millis(begun);
     let own = OwnNumbers::read(&fields);
-    let mut ebpf = load(loader, object, &fields, &own)?;
+    let mut ebpf = load(loader, object, &fields, &own, ring_bytes)?;
     let object_ms = millis(begun) - types_ms;
     let mut probes = Vec::with_capacity(PROBES.len());
     for probe in PROBES {
-        let state = match attach_one(&mut ebpf, probe) {
-            Ok(()) => ProbeState::Attached,
-            Err(error) if not_permitted(&error) => return Err(Unavailable::NotPermitted),
-            Err(error) => ProbeState::Missing(reason(&error)),
+        let state = match probe.when {
+            When::StatusIsNotGiven if own.reconnect_has_status != 0 => {
+                ProbeState::NotWanted("the reconnect decision is given the status")
+            }
+            When::WindowIsOpen => match load_one(&mut ebpf, probe) {
+                Ok(()) => ProbeState::OnDemand,
+                Err(error) => ProbeState::Missing(reason(&error)),
+            },
+            _ => match attach_one(&mut ebpf, probe) {
+                Ok(function) => ProbeState::Attached(function),
+                Err(error) if not_permitted(&error) => return Err(Unavailable::NotPermitted),
+                Err(error) => ProbeState::Missing(reason(&error)),
+            },
         };
         if let (true, ProbeState::Missing(reason)) = (probe.mandatory, &state) {
             let reason = reason.clone();
             return Err(Unavailable::Mandatory {
-                function: probe.function,
+                function: probe.function(),
                 reason,
             });
         }
@@ -109,7 +127,7 @@ pub fn attach() -> Result<Attached, Unavailable> {
     Ok(Attached {
         ring,
         report: AttachReport { probes, fields },
-        programs: Programs { _ebpf: ebpf },
+        programs: Programs::new(ebpf),
     })
 }
 
@@ -118,9 +136,10 @@ fn load<'f>(
     object: &[u8],
     fields: &'f KernelFields,
     own: &'f OwnNumbers,
+    ring_bytes: u32,
 ) -> Result<Ebpf, Unavailable> {
     // Offsets are globals: no relocation against the kernel's types.
-    loader.btf(None);
+    loader.btf(None).map_max_entries("EVENTS", ring_bytes);
     for (field, offset) in Field::ALL.iter().zip(&fields.offsets) {
         loader.override_global(field.global, offset, true);
     }
@@ -139,18 +158,33 @@ fn load<'f>(
     })
 }
 
-fn attach_one(ebpf: &mut Ebpf, probe: &Probe) -> Result<(), ProgramError> {
-    let Some(program) = ebpf.program_mut(probe.program) else {
-        return Err(ProgramError::NotLoaded);
-    };
-    let program: &mut KProbe = program.try_into()?;
-    program.load()?;
-    program.attach(probe.function, 0)?;
-    Ok(())
+fn load_one(ebpf: &mut Ebpf, probe: &Probe) -> Result<(), ProgramError> {
+    program(ebpf, probe.program)?.load()
+}
+
+/// Attaches a program to the first of its functions that there is.
+pub(super) fn attach_one(ebpf: &mut Ebpf, probe: &Probe) -> Result<&'static str, ProgramError> {
+    let program = program(ebpf, probe.program)?;
+    if program.fd().is_err() {
+        program.load()?;
+    }
+    let mut last = ProgramError::NotLoaded;
+    for function in probe.functions {
+        match program.attach(function, 0) {
+            Ok(_) => return Ok(function),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+pub(super) fn program<'e>(ebpf: &'e mut Ebpf, name: &str) -> Result<&'e mut KProbe, ProgramError> {
+    let program = ebpf.program_mut(name).ok_or(ProgramError::NotLoaded)?;
+    program.try_into()
 }
 
 /// Why a probe is missing, in a few words.
-fn reason(error: &ProgramError) -> String {
+pub(super) fn reason(error: &ProgramError) -> String {
     match io_error(error).map(std::io::Error::kind) {
         Some(std::io::ErrorKind::NotFound) => {
             "no such function (inlined, renamed, or its module is not loaded)".into()

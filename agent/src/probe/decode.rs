@@ -1,8 +1,8 @@
 //! Bytes of the ring to records.
 
 use pathwarden_ebpf::{
-    AnaBody, AnaPendingBody, ConnectBody, ControllerBody, Header, IdentityBody, Kind, LegBody,
-    ReconnectBody, StateBody,
+    AnaBody, AnaPendingBody, ConnectBody, ControllerBody, FailoverBody, HeadBody, Header,
+    IdentityBody, Kind, LegBody, ReconnectBody, StateBody,
 };
 use zerocopy::FromBytes;
 
@@ -22,6 +22,12 @@ pub(super) enum Body {
     LegSnapshot(LegBody),
     Connect(ConnectBody),
     Reconnect(ReconnectBody),
+    HeadAdded(Box<HeadBody>),
+    HeadRemoved(Box<HeadBody>),
+    Failover(FailoverBody),
+    Recovery(ControllerBody),
+    KeepAliveFailed(ControllerBody),
+    Attempt(ConnectBody),
 }
 
 /// A record.
@@ -69,6 +75,12 @@ fn body(kind: Kind, bytes: &[u8]) -> Option<Body> {
         Kind::LegSnapshot => Body::LegSnapshot(read(bytes)?),
         Kind::Connect => Body::Connect(read(bytes)?),
         Kind::Reconnect => Body::Reconnect(read(bytes)?),
+        Kind::HeadAdded => Body::HeadAdded(Box::new(read(bytes)?)),
+        Kind::HeadRemoved => Body::HeadRemoved(Box::new(read(bytes)?)),
+        Kind::Failover => Body::Failover(read(bytes)?),
+        Kind::Recovery => Body::Recovery(read(bytes)?),
+        Kind::KeepAliveFailed => Body::KeepAliveFailed(read(bytes)?),
+        Kind::Attempt => Body::Attempt(read(bytes)?),
     })
 }
 

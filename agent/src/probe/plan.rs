@@ -14,8 +14,8 @@ pub enum Site {
 pub struct Probe {
     /// Name of the program in the BPF object.
     pub program: &'static str,
-    /// The kernel function.
-    pub function: &'static str,
+    /// The kernel function, and those that take its place where it does not exist, best first.
+    pub functions: &'static [&'static str],
     /// The module that has it, for the reader; the kernel finds it by the function's name.
     pub module: &'static str,
     /// Where.
@@ -24,21 +24,46 @@ pub struct Probe {
     pub mandatory: bool,
     /// What it tells.
     pub tells: &'static str,
+    /// When it is wanted.
+    pub when: When,
+    /// What tells the same, later or less exactly, where the kernel has no such function.
+    pub otherwise: Option<&'static str>,
+}
+
+/// When a probe is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    /// Always.
+    Always,
+    /// Where the kernel does not give the reconnect decision the attempt's status.
+    StatusIsNotGiven,
+    /// While a window is open: it runs for each I/O.
+    WindowIsOpen,
+}
+
+impl Probe {
+    /// The function that it is for.
+    #[must_use]
+    pub fn function(&self) -> &'static str {
+        self.functions.first().copied().unwrap_or_default()
+    }
 }
 
 const fn core(
     program: &'static str,
-    function: &'static str,
+    functions: &'static [&'static str],
     mandatory: bool,
     tells: &'static str,
 ) -> Probe {
     Probe {
         program,
-        function,
+        functions,
         module: "nvme_core",
         site: Site::Entry,
         mandatory,
         tells,
+        when: When::Always,
+        otherwise: None,
     }
 }
 
@@ -46,38 +71,38 @@ const fn core(
 pub const PROBES: &[Probe] = &[
     core(
         "change_ctrl_state",
-        "nvme_change_ctrl_state",
+        &["nvme_change_ctrl_state"],
         true,
         "controller states",
     ),
     core(
         "kick_requeue_lists",
-        "nvme_kick_requeue_lists",
+        &["nvme_kick_requeue_lists"],
         true,
         "live, fail-fast expired",
     ),
     core(
         "update_ana_state",
-        "nvme_update_ana_state",
+        &["nvme_update_ana_state"],
         true,
         "ANA groups as logged",
     ),
     core(
         "mpath_set_live",
-        "nvme_mpath_set_live",
+        &["nvme_mpath_set_live"],
         true,
         "legs turned accessible",
     ),
     core(
         "failover_req",
-        "nvme_failover_req",
+        &["nvme_failover_req"],
         true,
         "I/O failed with an ANA status",
     ),
-    core("ns_remove", "nvme_ns_remove", true, "legs removed"),
+    core("ns_remove", &["nvme_ns_remove"], true, "legs removed"),
     core(
         "mpath_add_disk",
-        "nvme_mpath_add_disk",
+        &["nvme_mpath_add_disk"],
         false,
         "legs added (begin)",
     ),
@@ -85,27 +110,32 @@ pub const PROBES: &[Probe] = &[
         site: Site::Return,
         ..core(
             "mpath_add_disk_return",
-            "nvme_mpath_add_disk",
+            &["nvme_mpath_add_disk"],
             false,
             "legs added",
         )
     },
     core(
         "start_ctrl",
-        "nvme_start_ctrl",
+        &["nvme_start_ctrl"],
         false,
         "identity of connected controllers",
     ),
-    core("uninit_ctrl", "nvme_uninit_ctrl", false, "controllers gone"),
+    core(
+        "uninit_ctrl",
+        &["nvme_uninit_ctrl"],
+        false,
+        "controllers gone",
+    ),
     core(
         "show_ana_state",
-        "ana_state_show",
+        &["ana_state_show"],
         false,
         "true words of legs on each look",
     ),
     core(
         "show_state",
-        "nvme_sysfs_show_state",
+        &["nvme_sysfs_show_state"],
         false,
         "true words of controllers on each look",
     ),
@@ -113,7 +143,7 @@ pub const PROBES: &[Probe] = &[
         module: "nvme_fabrics",
         ..core(
             "connect_admin_queue",
-            "nvmf_connect_admin_queue",
+            &["nvmf_connect_admin_queue"],
             false,
             "connects (begin)",
         )
@@ -123,7 +153,7 @@ pub const PROBES: &[Probe] = &[
         site: Site::Return,
         ..core(
             "connect_admin_queue_return",
-            "nvmf_connect_admin_queue",
+            &["nvmf_connect_admin_queue"],
             false,
             "connect results",
         )
@@ -132,9 +162,66 @@ pub const PROBES: &[Probe] = &[
         module: "nvme_fabrics",
         ..core(
             "should_reconnect",
-            "nvmf_should_reconnect",
+            &["nvmf_should_reconnect"],
             false,
             "reconnect decisions",
+        )
+    },
+    core(
+        "head_gone",
+        // The second took the first's place in 7.x; the third is later by the time the last user takes.
+        &[
+            "nvme_mpath_shutdown_disk",
+            "nvme_remove_head",
+            "nvme_mpath_put_disk",
+        ],
+        false,
+        "multipath disks gone",
+    ),
+    core(
+        "stop_keep_alive",
+        &["nvme_stop_keep_alive"],
+        false,
+        "error recovery",
+    ),
+    Probe {
+        // Inlined before 6.2.
+        otherwise: Some("the error recovery that follows"),
+        ..core(
+            "keep_alive_end_io",
+            &["nvme_keep_alive_end_io"],
+            false,
+            "keep-alive failures",
+        )
+    },
+    Probe {
+        module: "nvme_tcp",
+        when: When::StatusIsNotGiven,
+        ..core(
+            "setup_ctrl",
+            &["nvme_tcp_setup_ctrl"],
+            false,
+            "socket errors of connects (begin)",
+        )
+    },
+    Probe {
+        module: "nvme_tcp",
+        site: Site::Return,
+        when: When::StatusIsNotGiven,
+        ..core(
+            "setup_ctrl_return",
+            &["nvme_tcp_setup_ctrl"],
+            false,
+            "socket errors of connects",
+        )
+    },
+    Probe {
+        when: When::WindowIsOpen,
+        ..core(
+            "head_submit_bio",
+            &["nvme_ns_head_submit_bio"],
+            false,
+            "I/O held or failed in a window",
         )
     },
 ];

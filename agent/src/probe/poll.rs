@@ -4,7 +4,7 @@
 //! read is taken to be as it was. ANA-pending is not to be seen here.
 
 use crate::{
-    event::{ControllerId, ControllerSeen, Envelope, Event, LegSeen, Look, Source},
+    event::{ControllerId, ControllerSeen, Envelope, Event, HeadSeen, LegSeen, Look, Source},
     fabric::{AnaGroup, AnaState, BootNs, ControllerState, Host, Nsid},
 };
 
@@ -16,18 +16,24 @@ pub struct Differences {
 
 impl Differences {
     /// Events since the last look; the first one is a snapshot. `begun` is when this look began: what it saw was so
-    /// some time after the look before had begun.
-    pub fn look(&mut self, host: Host, begun: BootNs) -> Vec<Envelope> {
+    /// some time after the look before had begun. `source` is what it was begun for.
+    pub fn look(&mut self, host: Host, begun: BootNs, source: Source) -> Vec<Envelope> {
         let mut now = Look::of(&host);
         let envelope = |event, error_ns| Envelope {
             time: begun,
             error_ns,
-            source: Source::Poll,
+            source,
             event,
         };
         let Some((before_begun, before)) = self.last.take() else {
             self.last = Some((begun, now));
-            return vec![envelope(Event::Snapshot(Box::new(host)), 0)];
+            return vec![envelope(
+                Event::Snapshot {
+                    host: Box::new(host),
+                    began: None,
+                },
+                0,
+            )];
         };
         now.keep_unread(&before);
         let span = begun.saturating_since(before_begun);
@@ -88,6 +94,18 @@ fn differences(before: &Look, now: &Look) -> Vec<Event> {
     {
         losses.push(Event::ControllerRemoved { controller: *id });
     }
+    let has = |look: &Look, head: &HeadSeen| look.heads.iter().any(|it| it.names_same(head));
+    for head in now.heads.iter().filter(|head| !has(before, head)) {
+        let namespace = head.namespace();
+        gains.push(Event::HeadAdded { namespace });
+    }
+    for head in before.heads.iter().filter(|head| !has(now, head)) {
+        let namespace = head.namespace();
+        losses.push(Event::HeadRemoved {
+            namespace,
+            held: None,
+        });
+    }
     gains.append(&mut losses);
     gains
 }
@@ -107,6 +125,7 @@ fn controller_added(controller: ControllerId, seen: &ControllerSeen) -> Event {
         hostnqn,
         cntlid,
         state,
+        interface: None,
     }
 }
 
@@ -121,6 +140,7 @@ fn leg_added(controller: ControllerId, nsid: Nsid, seen: &LegSeen) -> Event {
     Event::LegAdded {
         controller,
         nsid,
+        nqn: None,
         uuid,
         name: Some(name),
         group,

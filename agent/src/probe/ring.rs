@@ -3,6 +3,10 @@
 use std::{
     collections::HashMap,
     os::fd::{AsFd, BorrowedFd},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use aya::maps::{MapData, RingBuf};
@@ -20,6 +24,7 @@ use super::{
 pub struct Ring {
     ring: RingBuf<MapData>,
     sequences: HashMap<u32, u64>,
+    gaps: Arc<AtomicU64>,
     translate: Translate,
     debug_lines: DebugLines,
 }
@@ -30,9 +35,16 @@ impl Ring {
         Self {
             ring,
             sequences,
+            gaps: Arc::default(),
             translate,
             debug_lines,
         }
+    }
+
+    /// How many records are missing in the numbers that came through.
+    #[must_use]
+    pub fn gaps(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.gaps)
     }
 
     /// Takes all that is in the ring now.
@@ -48,6 +60,7 @@ impl Ring {
             };
             let header = record.header;
             if let Some(count) = gap(&mut self.sequences, header.cpu, header.sequence) {
+                self.gaps.fetch_add(count, Ordering::Relaxed);
                 events.push(Envelope {
                     time: BootNs(header.boot_ns),
                     error_ns: BPF_ERROR_NS,

@@ -6,10 +6,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pathwarden_ebpf::{Controller, IdentityBody, LegBody, NO_STATUS, ana, bits, state};
+use pathwarden_ebpf::{
+    Controller, HeadBody, IdentityBody, LegBody, NO_STATUS, StateBody, ana, bits, state,
+};
 
 use crate::{
-    event::{ControllerId, Envelope, Event, LegState, Outcome, Source},
+    event::{ControllerId, Deleter, Envelope, Event, LegState, NamespaceId, Outcome, Source},
     fabric::{
         AnaGroup, AnaState, Attr, BootNs, Cntlid, ControllerName, ControllerState, DiskName,
         Endpoint, Generation, Nqn, Nsid, SysfsAddress, Transport, Uuid,
@@ -31,40 +33,56 @@ pub(super) struct Translate {
     generations: BTreeMap<u64, Generation>,
     legs: BTreeSet<(ControllerId, Nsid)>,
     last_event: BTreeMap<ControllerId, u64>,
+    /// What the last attempt of a controller came to, until the kernel decides what to do about it.
+    attempts: BTreeMap<ControllerId, Outcome>,
+    /// Subsystems that only local drives are in have no events; their heads are told apart by this.
+    subsystems: BTreeSet<Nqn>,
 }
 
 impl Translate {
     /// Appends what a record comes to.
     pub(super) fn record(&mut self, record: &Record, events: &mut Vec<Envelope>) {
         let boot_ns = record.header.boot_ns;
-        let controller = controller_of(&record.body);
+        let Some(controller) = controller_of(&record.body) else {
+            events.extend(self.head(&record.body).map(|event| at(boot_ns, event)));
+            return;
+        };
         if controller.fabrics == 0 || controller.discovery != 0 {
             return;
         }
         let id = self.id(controller);
-        let mut emit = |event| {
-            events.push(Envelope {
-                time: BootNs(boot_ns),
-                error_ns: BPF_ERROR_NS,
-                source: Source::Bpf,
-                event,
-            });
-        };
+        let mut emit = |event| events.push(at(boot_ns, event));
         match &record.body {
             // Live is told where it has been stored: see Body::Live.
             Body::State(body) if body.new == state::LIVE => return,
-            Body::State(body) => emit(Event::ControllerState {
-                controller: id,
-                old: ControllerState::from_kernel(body.controller.state),
-                new: ControllerState::from_kernel(body.new),
-            }),
+            Body::State(body) => {
+                if body.new == state::DELETING {
+                    emit(Event::Delete {
+                        controller: id,
+                        by: deleter(body),
+                    });
+                }
+                emit(Event::ControllerState {
+                    controller: id,
+                    old: ControllerState::from_kernel(body.controller.state),
+                    new: ControllerState::from_kernel(body.new),
+                });
+            }
             Body::Live(_) => emit(Event::ControllerState {
                 controller: id,
                 old: ControllerState::Connecting,
                 new: ControllerState::Live,
             }),
             Body::FailfastExpired(_) => emit(Event::FailfastExpired { controller: id }),
-            Body::Identity(body) => emit(added(id, body)),
+            Body::Identity(body) => {
+                let event = added(id, body);
+                if let Event::ControllerAdded { nqn, .. } = &event {
+                    self.subsystems.insert(nqn.clone());
+                }
+                emit(event);
+                // Told again on every look: no sign that something happened.
+                return;
+            }
             Body::Gone(body) => {
                 self.forget(id, body.controller.pointer);
                 emit(Event::ControllerRemoved { controller: id });
@@ -143,13 +161,41 @@ impl Translate {
                 attempt: attempts(controller),
                 result: Outcome::from_kernel(body.result),
             }),
-            Body::Reconnect(body) => emit(Event::Reconnect {
-                controller: id,
-                attempt: attempts(controller),
-                result: (body.status != NO_STATUS).then(|| Outcome::from_kernel(body.status)),
-            }),
+            Body::Attempt(body) => {
+                self.attempts.insert(id, Outcome::from_kernel(body.result));
+            }
+            Body::Reconnect(body) => {
+                let told = self.attempts.remove(&id);
+                let given = (body.status != NO_STATUS).then(|| Outcome::from_kernel(body.status));
+                emit(Event::Reconnect {
+                    controller: id,
+                    attempt: attempts(controller),
+                    result: given.or(told),
+                });
+            }
+            Body::Recovery(_) => emit(Event::Recovery { controller: id }),
+            Body::KeepAliveFailed(_) => emit(Event::KeepAliveFailed { controller: id }),
+            Body::Failover(body) if multipath(&body.leg) => {
+                let nsid = Nsid(body.leg.nsid);
+                if self.legs.insert((id, nsid)) {
+                    emit(leg_added(id, &body.leg));
+                }
+                emit(Event::Failover {
+                    controller: id,
+                    nsid,
+                    status: u16::try_from(body.status).unwrap_or(u16::MAX),
+                    count: u64::from(body.count),
+                    oldest: Some(BootNs(body.oldest_ns)).filter(|sent| sent.0 != 0),
+                });
+                return;
+            }
             // A private namespace: no head, so no path is chosen.
-            Body::AnaPending(_) | Body::LegLive(_) | Body::LegAdded(_) | Body::LegSnapshot(_) => {}
+            Body::AnaPending(_)
+            | Body::LegLive(_)
+            | Body::LegAdded(_)
+            | Body::LegSnapshot(_)
+            | Body::Failover(_) => {}
+            Body::HeadAdded(_) | Body::HeadRemoved(_) => {}
         }
         self.last_event.insert(id, boot_ns);
     }
@@ -174,9 +220,32 @@ impl Translate {
         }
     }
 
+    fn head(&self, body: &Body) -> Option<Event> {
+        match body {
+            Body::HeadAdded(head) => Some(Event::HeadAdded {
+                namespace: self.namespace(head)?,
+            }),
+            Body::HeadRemoved(head) => Some(Event::HeadRemoved {
+                namespace: self.namespace(head)?,
+                held: (head.openers >= 0).then_some(head.openers > 0),
+            }),
+            _ => None,
+        }
+    }
+
+    fn namespace(&self, head: &HeadBody) -> Option<NamespaceId> {
+        let nqn = Nqn::new(&text(&head.nqn));
+        self.subsystems.contains(&nqn).then_some(NamespaceId {
+            nqn,
+            nsid: Nsid(head.nsid),
+            uuid: Some(Uuid::from_bytes(head.uuid)).filter(|uuid| !uuid.is_nil()),
+        })
+    }
+
     fn forget(&mut self, id: ControllerId, pointer: u64) {
         self.generations.remove(&pointer);
         self.last_event.remove(&id);
+        self.attempts.remove(&id);
         self.legs.retain(|(controller, _)| *controller != id);
     }
 
@@ -186,19 +255,42 @@ impl Translate {
     }
 }
 
-fn controller_of(body: &Body) -> &Controller {
-    match body {
+fn controller_of(body: &Body) -> Option<&Controller> {
+    Some(match body {
         Body::State(body) => &body.controller,
-        Body::Live(body) | Body::FailfastExpired(body) | Body::Gone(body) => &body.controller,
+        Body::Live(body)
+        | Body::FailfastExpired(body)
+        | Body::Gone(body)
+        | Body::Recovery(body)
+        | Body::KeepAliveFailed(body) => &body.controller,
         Body::Identity(body) => &body.controller,
         Body::Ana(body) => &body.controller,
         Body::AnaPending(body) => &body.leg.controller,
+        Body::Failover(body) => &body.leg.controller,
         Body::LegLive(leg)
         | Body::LegAdded(leg)
         | Body::LegRemoved(leg)
         | Body::LegSnapshot(leg) => &leg.controller,
-        Body::Connect(body) => &body.controller,
+        Body::Connect(body) | Body::Attempt(body) => &body.controller,
         Body::Reconnect(body) => &body.controller,
+        Body::HeadAdded(_) | Body::HeadRemoved(_) => return None,
+    })
+}
+
+fn at(boot_ns: u64, event: Event) -> Envelope {
+    Envelope {
+        time: BootNs(boot_ns),
+        error_ns: BPF_ERROR_NS,
+        source: Source::Bpf,
+        event,
+    }
+}
+
+/// A process's command counts as a process's word only where it is known not to be the kernel's own thread.
+fn deleter(body: &StateBody) -> Deleter {
+    match body.kernel_thread {
+        0 => Deleter::Command(text(&body.command)),
+        _ => Deleter::Kernel,
     }
 }
 
@@ -225,6 +317,7 @@ fn added(controller: ControllerId, body: &IdentityBody) -> Event {
         hostnqn: given(&hostnqn).map(Nqn::new),
         cntlid: Some(Cntlid(body.controller.cntlid)).filter(|cntlid| cntlid.0 != 0),
         state: ControllerState::from_kernel(body.controller.state),
+        interface: None,
     }
 }
 
@@ -241,6 +334,7 @@ fn leg_added(controller: ControllerId, leg: &LegBody) -> Event {
     Event::LegAdded {
         controller,
         nsid: Nsid(leg.nsid),
+        nqn: None,
         uuid: Some(Uuid::from_bytes(leg.uuid)).filter(|uuid| !uuid.is_nil()),
         name,
         group: has_ana(leg).then_some(AnaGroup(leg.group)),

@@ -1,52 +1,28 @@
-//! Namespaces and their windows.
+//! All namespaces, and which of them a leg leads to.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::{
-    event::{ControllerId, Look},
-    fabric::{BootNs, Nsid, UnixNs, usable},
+    event::{ControllerId, Look, NamespaceId},
+    fabric::{BootNs, Nqn, Nsid},
 };
 
 use super::{
-    Cause, CauseKind, Change, LegChange, Moment, NamespaceKey, Severity, Window, words::Words,
+    Cause, CauseKind, Change, Moment, NamespaceKey, Window,
+    context::Context,
+    namespace::{HeadDisk, Namespace},
 };
 
-/// A leg as the namespace last knew it.
-#[derive(Debug)]
-struct Leg {
-    usable: bool,
-    name: String,
-}
-
-#[derive(Debug)]
-struct Namespace {
-    nsid: Nsid,
-    ever_usable: bool,
-    legs: BTreeMap<ControllerId, Leg>,
-    window: Option<Window>,
-}
-
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Namespaces {
-    boot_id: String,
-    wall: Option<(BootNs, UnixNs)>,
     all: BTreeMap<NamespaceKey, Namespace>,
     /// Which namespace a leg leads to; a leg that has gone stays until its namespace has been judged.
     by_leg: BTreeMap<(ControllerId, Nsid), NamespaceKey>,
 }
 
 impl Namespaces {
-    pub(super) fn new(boot_id: String) -> Self {
-        Self {
-            boot_id,
-            wall: None,
-            all: BTreeMap::new(),
-            by_leg: BTreeMap::new(),
-        }
-    }
-
-    pub(super) fn set_wall(&mut self, time: BootNs, unix_ns: UnixNs) {
-        self.wall = Some((time, unix_ns));
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&NamespaceKey, &Namespace)> {
+        self.all.iter()
     }
 
     pub(super) fn open(&self) -> impl Iterator<Item = &Window> {
@@ -57,58 +33,49 @@ impl Namespaces {
 
     /// Events are missing: whatever is open may have closed and opened again meanwhile.
     pub(super) fn truncate_open(&mut self) {
-        for window in self
-            .all
-            .values_mut()
-            .filter_map(|namespace| namespace.window.as_mut())
-        {
+        let windows = self.all.values_mut();
+        for window in windows.filter_map(|namespace| namespace.window.as_mut()) {
             window.truncated_begin = true;
+        }
+    }
+
+    /// A migration of this subsystem has become known: what is open lies in it.
+    pub(super) fn note_migration(&mut self, nqn: &Nqn, id: &str) {
+        for (key, namespace) in &mut self.all {
+            if let Some(window) = namespace.window.as_mut().filter(|_| key.nqn == *nqn) {
+                window.migration.get_or_insert_with(|| id.to_owned());
+            }
         }
     }
 
     /// After a look at everything: every namespace is judged anew. One that has a head has been usable, or it would
     /// have none.
-    pub(super) fn seed(&mut self, words: &Words, look: &Look, at: Moment) -> Vec<Change> {
+    pub(super) fn look(&mut self, context: &Context<'_>, look: &Look, at: Moment) -> Vec<Change> {
         let mut legs: BTreeMap<NamespaceKey, Vec<ControllerId>> = BTreeMap::new();
         for ((id, _), key) in &self.by_leg {
             legs.entry(key.clone()).or_default().push(*id);
         }
-        let mut with_head: BTreeSet<NamespaceKey> = BTreeSet::new();
-        for ((id, nsid), leg) in &look.legs {
-            if let Some(key) = words.key(*id, *nsid) {
-                self.adopt(&key, *id, *nsid);
-                if leg.has_head {
-                    with_head.insert(key.clone());
-                }
-                legs.entry(key).or_default().push(*id);
+        for (id, nsid, _) in context.words.legs() {
+            if let Some(key) = context.words.key(id, nsid) {
+                self.adopt(&key, id, nsid);
+                legs.entry(key).or_default().push(id);
             }
         }
-        let cause = Cause {
-            kind: CauseKind::Unknown,
-            controller: None,
-            endpoint: None,
-        };
+        for head in &look.heads {
+            let key = NamespaceKey::new(&head.nqn, head.uuid, head.nsid);
+            let fresh = || Namespace::new(head.nsid);
+            let namespace = self.all.entry(key.clone()).or_insert_with(fresh);
+            if namespace.head != HeadDisk::Gone {
+                namespace.ever_usable = true;
+                let outlives = head.outlives_legs;
+                namespace.head = HeadDisk::There { outlives };
+            }
+            legs.entry(key).or_default();
+        }
+        let cause = Cause::of_nobody(CauseKind::Unknown);
         let mut changes = Vec::new();
         for (key, controllers) in legs {
-            let Some(namespace) = self.all.get_mut(&key) else {
-                continue;
-            };
-            let first_look = !namespace.ever_usable && namespace.legs.is_empty();
-            if with_head.contains(&key) {
-                namespace.ever_usable = true;
-            }
-            let opened = self.judge_one(words, &key, &controllers, &cause, at);
-            changes.extend(opened.map(|change| match change {
-                // Dark with a head at the first look: it began before.
-                Change::Opened(mut window) if first_look => {
-                    window.truncated_begin = true;
-                    if let Some(namespace) = self.all.get_mut(&key) {
-                        namespace.window = Some(window.clone());
-                    }
-                    Change::Opened(window)
-                }
-                other => other,
-            }));
+            changes.extend(self.judge_one(context, &key, &controllers, &cause, at));
         }
         changes
     }
@@ -116,14 +83,14 @@ impl Namespaces {
     /// Judges the namespaces that `controller` has or had legs to, all or those of `nsids`.
     pub(super) fn judge(
         &mut self,
-        words: &Words,
+        context: &Context<'_>,
         controller: ControllerId,
         nsids: Option<&[Nsid]>,
         cause: &Cause,
         at: Moment,
     ) -> Vec<Change> {
         for nsid in nsids.unwrap_or_default() {
-            if let Some(key) = words.key(controller, *nsid) {
+            if let Some(key) = context.words.key(controller, *nsid) {
                 self.adopt(&key, controller, *nsid);
             }
         }
@@ -137,146 +104,179 @@ impl Namespaces {
         let steady = cause.kind != CauseKind::ControllerState;
         let mut changes = Vec::new();
         for key in keys {
-            if let Some(window) = self.all.get_mut(&key).and_then(|it| it.window.as_mut()) {
+            let namespace = self.all.get_mut(&key);
+            if let Some(window) = namespace.and_then(|it| it.window.as_mut()) {
                 window.controllers_steady &= steady;
             }
-            changes.extend(self.judge_one(words, &key, &[controller], cause, at));
+            changes.extend(self.judge_one(context, &key, &[controller], cause, at));
         }
         changes
     }
 
-    /// Nothing is watched any longer.
-    pub(super) fn close_all(&mut self, at: Moment) -> Vec<Change> {
-        let windows = self
-            .all
-            .values_mut()
-            .filter_map(|namespace| namespace.window.take());
-        windows
-            .map(|mut window| {
-                let cause = Cause {
-                    kind: CauseKind::Unknown,
-                    controller: None,
-                    endpoint: None,
-                };
-                window.close(at.edge(cause), true);
-                Change::Closed(window)
-            })
+    /// Judges every namespace of a subsystem that is there, by nobody's doing.
+    pub(super) fn judge_subsystem(
+        &mut self,
+        context: &Context<'_>,
+        nqn: &Nqn,
+        at: Moment,
+    ) -> Vec<Change> {
+        let keys = self.all.keys().filter(|key| key.nqn == *nqn);
+        let keys: Vec<NamespaceKey> = keys.cloned().collect();
+        let cause = Cause::of_nobody(CauseKind::Unknown);
+        keys.iter()
+            .flat_map(|key| self.judge_one(context, key, &[], &cause, at))
             .collect()
+    }
+
+    /// Whether a namespace has its disk, as far as events tell: one that was usable got one then.
+    pub(super) fn has_head(&self, key: &NamespaceKey) -> Option<bool> {
+        let namespace = self.all.get(key)?;
+        match namespace.head {
+            HeadDisk::There { .. } => Some(true),
+            HeadDisk::Gone => Some(false),
+            HeadDisk::Unknown => namespace.ever_usable.then_some(true),
+        }
+    }
+
+    pub(super) fn add_head(&mut self, id: &NamespaceId) {
+        let key = NamespaceKey::new(&id.nqn, id.uuid, id.nsid);
+        let fresh = || Namespace::new(id.nsid);
+        let namespace = self.all.entry(key).or_insert_with(fresh);
+        namespace.ever_usable = true;
+        namespace.head = HeadDisk::There { outlives: false };
+    }
+
+    pub(super) fn lose_head(
+        &mut self,
+        context: &Context<'_>,
+        id: &NamespaceId,
+        held: Option<bool>,
+        at: Moment,
+    ) -> Vec<Change> {
+        let Some((key, namespace)) = self.find(id) else {
+            return Vec::new();
+        };
+        let changes = namespace.lose_head(context, held, at);
+        if namespace.is_over() {
+            self.all.remove(&key);
+        }
+        changes
+    }
+
+    /// The namespace of an event, which may not tell its UUID.
+    pub(super) fn find(&mut self, id: &NamespaceId) -> Option<(NamespaceKey, &mut Namespace)> {
+        let exact = NamespaceKey::new(&id.nqn, id.uuid, id.nsid);
+        let key = if self.all.contains_key(&exact) {
+            exact
+        } else {
+            let same = |(key, namespace): &(&NamespaceKey, &Namespace)| {
+                key.nqn == id.nqn && namespace.nsid == id.nsid
+            };
+            self.all.iter().find(same)?.0.clone()
+        };
+        let namespace = self.all.get_mut(&key)?;
+        Some((key, namespace))
+    }
+
+    /// The namespace that a leg leads to.
+    pub(super) fn of_leg(&mut self, id: ControllerId, nsid: Nsid) -> Option<&mut Namespace> {
+        let key = self.by_leg.get(&(id, nsid))?;
+        self.all.get_mut(key)
+    }
+
+    /// Time has passed: freezes are over, what was lost is given up.
+    pub(super) fn advance(&mut self, context: &Context<'_>, at: Moment) -> Vec<Change> {
+        let mut changes = Vec::new();
+        self.all.retain(|_, namespace| {
+            let freeze = namespace.freezes.settle(at.time, context.bounds);
+            // A window that is open may be the freeze's next part.
+            changes.extend(freeze.map(Change::Froze));
+            let lost = namespace.lost_for(at.time);
+            if lost.is_some_and(|lost| lost > context.bounds.lost_after)
+                && let Some(window) = namespace.window.take()
+            {
+                let cause = Cause::of_nobody(CauseKind::Unknown);
+                changes.extend(namespace.close(context, window, cause, at, true));
+                namespace.ever_usable = false;
+                namespace.head = HeadDisk::Gone;
+            }
+            !namespace.is_over()
+        });
+        changes
+    }
+
+    /// Nothing is watched any longer.
+    pub(super) fn close_all(&mut self, context: &Context<'_>, at: Moment) -> Vec<Change> {
+        let mut changes = Vec::new();
+        for namespace in self.all.values_mut() {
+            if let Some(window) = namespace.window.take() {
+                let cause = Cause::of_nobody(CauseKind::Unknown);
+                changes.extend(namespace.close(context, window, cause, at, true));
+            }
+            let freeze = namespace.freezes.end(context.bounds);
+            changes.extend(freeze.map(Change::Froze));
+        }
+        changes
+    }
+
+    /// The freezes whose last window has closed, at the end of what there is to fold.
+    pub(super) fn end_freezes(&mut self, context: &Context<'_>) -> Vec<Change> {
+        let ended = |namespace: &mut Namespace| namespace.freezes.end(context.bounds);
+        let freezes = self.all.values_mut().filter_map(ended);
+        freezes.map(Change::Froze).collect()
     }
 
     fn adopt(&mut self, key: &NamespaceKey, controller: ControllerId, nsid: Nsid) {
         self.by_leg.insert((controller, nsid), key.clone());
-        let fresh = || Namespace {
-            nsid,
-            ever_usable: false,
-            legs: BTreeMap::new(),
-            window: None,
-        };
+        let fresh = || Namespace::new(nsid);
         self.all.entry(key.clone()).or_insert_with(fresh).nsid = nsid;
     }
 
-    /// Compares a namespace's legs over these controllers with the words, and its window with its legs.
     fn judge_one(
         &mut self,
-        words: &Words,
+        context: &Context<'_>,
         key: &NamespaceKey,
         controllers: &[ControllerId],
         cause: &Cause,
         at: Moment,
-    ) -> Option<Change> {
-        let namespace = self.all.get_mut(key)?;
-        let nsid = namespace.nsid;
-        let mut changed = Vec::new();
+    ) -> Vec<Change> {
+        let Some(namespace) = self.all.get_mut(key) else {
+            return Vec::new();
+        };
+        let changes = namespace.judge(context, key, controllers, cause, at);
         for controller in controllers {
-            let turned = namespace.compare_leg(words, key, *controller);
-            let change = |(leg, usable)| LegChange {
-                time: at.time,
-                leg,
-                usable,
-                why: cause.kind,
-            };
-            changed.extend(turned.map(change));
             if !namespace.legs.contains_key(controller) {
-                self.by_leg.remove(&(*controller, nsid));
+                self.by_leg.remove(&(*controller, namespace.nsid));
             }
         }
-        let usable = namespace.legs.values().any(|leg| leg.usable);
-        let mut change = None;
-        if usable {
-            namespace.ever_usable = true;
-            if let Some(mut window) = namespace.window.take() {
-                changed.into_iter().for_each(|leg| window.note_leg(leg));
-                window.close(at.edge(cause.clone()), false);
-                change = Some(Change::Closed(window));
-            }
-        } else if let Some(window) = &mut namespace.window {
-            changed.into_iter().for_each(|leg| window.note_leg(leg));
-            let severity = namespace.legs_severity(words);
-            if let Some(window) = &mut namespace.window {
-                window.worsen(severity, at.time);
-            }
-        } else if namespace.ever_usable {
-            let unix_ms = self
-                .wall
-                .map(|(boot, unix)| unix_ms_at(at.time, boot, unix));
-            let edge = at.edge(cause.clone());
-            let mut window = Window::open(&self.boot_id, key, namespace.nsid, edge, unix_ms);
-            window.controllers_steady = cause.kind != CauseKind::ControllerState;
-            changed.into_iter().for_each(|leg| window.note_leg(leg));
-            window.worsen(namespace.legs_severity(words), at.time);
-            namespace.window = Some(window.clone());
-            change = Some(Change::Opened(window));
-        }
-        if namespace.legs.is_empty() && namespace.window.is_none() {
+        if namespace.is_over() {
             self.all.remove(key);
         }
-        change
+        changes
     }
 }
+
+/// How long after its end a window still takes in what was counted in it.
+pub(super) const COUNTED_LATE: std::time::Duration = std::time::Duration::from_secs(2);
 
 impl Namespace {
-    /// Brings one leg up to the words; tells its name and usability if that changed.
-    fn compare_leg(
+    /// Counts for the open window, or for one that has just ended.
+    pub(super) fn count(
         &mut self,
-        words: &Words,
-        key: &NamespaceKey,
-        controller: ControllerId,
-    ) -> Option<(String, bool)> {
-        if words.key(controller, self.nsid).as_ref() != Some(key) {
-            return self
-                .legs
-                .remove(&controller)
-                .filter(|leg| leg.usable)
-                .map(|leg| (leg.name, false));
+        requeued: Option<u64>,
+        failed: Option<u64>,
+        exact: bool,
+        time: BootNs,
+    ) -> Option<Change> {
+        if let Some(window) = &mut self.window {
+            window.count(requeued, failed, exact);
+            return None;
         }
-        let usable = words.usable(controller, self.nsid);
-        let name = words.leg_name(controller, self.nsid);
-        let before = self.legs.insert(
-            controller,
-            Leg {
-                usable,
-                name: name.clone(),
-            },
-        );
-        (before.is_some_and(|leg| leg.usable) != usable).then_some((name, usable))
+        let window = self.closed.as_mut()?;
+        let late = time.saturating_since(window.end_ns?) <= COUNTED_LATE;
+        late.then(|| {
+            window.count(requeued, failed, exact);
+            Change::Amended(window.clone())
+        })
     }
-
-    /// What the kernel does with this namespace's I/O, no leg being usable.
-    fn legs_severity(&self, words: &Words) -> Severity {
-        if self.legs.is_empty() {
-            return Severity::Lost;
-        }
-        let controllers = self.legs.keys().filter_map(|id| words.controller(*id));
-        // Delayed removal only matters once the last leg has gone; it is the head's, and not seen from here.
-        if usable::queues(controllers, false) {
-            Severity::Queued
-        } else {
-            Severity::Failing
-        }
-    }
-}
-
-fn unix_ms_at(time: BootNs, boot: BootNs, unix: UnixNs) -> i64 {
-    let nanoseconds = i128::from(unix.0) + i128::from(time.0) - i128::from(boot.0);
-    i64::try_from(nanoseconds.div_euclid(1_000_000)).unwrap_or(i64::MAX)
 }

@@ -27,7 +27,7 @@ fn controller(instance: u32) -> ControllerId {
 impl Story {
     fn new() -> Self {
         Self {
-            watch: Watch::new("0a1b2c3d-boot"),
+            watch: Watch::new("0a1b2c3d-boot", Bounds::default()),
             now_ms: 0,
             changes: Vec::new(),
         }
@@ -55,6 +55,7 @@ impl Story {
                 hostnqn: None,
                 cntlid: None,
                 state: Live,
+                interface: None,
             },
         )
     }
@@ -65,6 +66,7 @@ impl Story {
             Event::LegAdded {
                 controller: controller(instance),
                 nsid: Nsid(nsid),
+                nqn: None,
                 uuid: None,
                 name: None,
                 group: Some(AnaGroup(nsid)),
@@ -116,15 +118,11 @@ impl Story {
     }
 
     fn closed(&self) -> Vec<&Window> {
-        let closed = |change: &'_ Change| match change {
-            Change::Closed(_) => true,
-            Change::Opened(_) => false,
-        };
         self.changes
             .iter()
-            .filter(|change| closed(change))
-            .map(|change| match change {
-                Change::Closed(window) | Change::Opened(window) => window,
+            .filter_map(|change| match change {
+                Change::Closed(window) => Some(window),
+                _ => None,
             })
             .collect()
     }
@@ -371,7 +369,7 @@ fn lost_events_make_an_open_window_a_lower_bound() {
 fn what_is_open_when_watching_ends_is_recorded_as_cut_off() {
     let mut story = before_cutover();
     story.ana(1000, 0, 1, Inaccessible);
-    let [Change::Closed(window)] = &story.watch.stop(BootNs(4_000_000_000))[..] else {
+    let [Change::Closed(window), ..] = &story.watch.stop(BootNs(4_000_000_000))[..] else {
         panic!()
     };
     assert!(window.truncated_end && !window.open);

@@ -2,12 +2,14 @@
 
 use std::hash::Hasher;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{
     event::{ControllerId, Source},
     fabric::{BootNs, Nqn, Nsid, Uuid},
 };
+
+use super::{Bounds, links::Nearby};
 
 /// A namespace's identity: NQN and UUID, or NQN and NSID where it has no UUID.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,7 +35,7 @@ impl NamespaceKey {
 }
 
 /// Names a window: the same trace gives the same ids.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct WindowId(String);
 
@@ -84,7 +86,7 @@ impl Hasher for Fnv {
 }
 
 /// Why a namespace's last usable leg went, or its first came back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CauseKind {
     /// The ANA log said so.
@@ -99,6 +101,10 @@ pub enum CauseKind {
     LegRemoved,
     /// The leg's size did not agree with the head's.
     NotReady,
+    /// The multipath disk went.
+    HeadRemoved,
+    /// A process took the paths away, and nobody used the namespace any longer.
+    Removed,
     /// It was so when the agent first looked, or was found out without the event.
     Unknown,
 }
@@ -114,6 +120,8 @@ impl CauseKind {
             Self::LegAdded => "leg-added",
             Self::LegRemoved => "leg-removed",
             Self::NotReady => "not-ready",
+            Self::HeadRemoved => "head-removed",
+            Self::Removed => "removed",
             Self::Unknown => "unknown",
         }
     }
@@ -125,7 +133,7 @@ impl CauseKind {
 }
 
 /// A cause and the controller it came by.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cause {
     /// What.
     pub kind: CauseKind,
@@ -133,10 +141,25 @@ pub struct Cause {
     pub controller: Option<ControllerId>,
     /// That controller's endpoint, which outlives its name.
     pub endpoint: Option<String>,
+    /// That controller's network interface, if it was down at the time or shortly before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nearby: Option<Nearby>,
+}
+
+impl Cause {
+    /// One that no controller is known for.
+    pub(super) const fn of_nobody(kind: CauseKind) -> Self {
+        Self {
+            kind,
+            controller: None,
+            endpoint: None,
+            nearby: None,
+        }
+    }
 }
 
 /// What the kernel does with I/O meanwhile.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
     /// It is held.
@@ -148,13 +171,40 @@ pub enum Severity {
 }
 
 /// What kind of event the window belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
-    /// Taken from one controller by ANA and given to another by ANA, both live throughout.
+    /// Taken from one controller by ANA and given to another by ANA, both live throughout; or in a known migration.
     Cutover,
     /// Anything else.
     Outage,
+}
+
+/// The highest bound that a length is above.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Above {
+    /// What a cutover is designed to take.
+    Design,
+    /// What healthy ones take.
+    Warn,
+    /// What applications survive.
+    Critical,
+}
+
+impl Above {
+    /// Of a length in nanoseconds; the bounds are exclusive.
+    #[must_use]
+    pub fn of(length_ns: u64, bounds: &Bounds) -> Option<Self> {
+        let length = std::time::Duration::from_nanos(length_ns);
+        [
+            (bounds.critical, Self::Critical),
+            (bounds.warn, Self::Warn),
+            (bounds.design, Self::Design),
+        ]
+        .into_iter()
+        .find_map(|(bound, above)| (length > bound).then_some(above))
+    }
 }
 
 /// A leg's usability changes while the window is open, or with its edge.
@@ -176,11 +226,23 @@ impl Serialize for LegChange {
     }
 }
 
+impl<'de> Deserialize<'de> for LegChange {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (time, leg, usable, why) = Deserialize::deserialize(deserializer)?;
+        Ok(Self {
+            time,
+            leg,
+            usable,
+            why,
+        })
+    }
+}
+
 /// How many leg changes one window keeps; a flapping path would fill memory otherwise.
 pub(super) const MAX_LEG_CHANGES: usize = 64;
 
 /// One window. What is not known is none.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
     /// Its name.
     pub id: WindowId,
@@ -202,6 +264,9 @@ pub struct Window {
     pub duration_ns: Option<u64>,
     /// How long it lasted at least; none when the length is known.
     pub at_least_ns: Option<u64>,
+    /// The bound that its length, or what is known of it, is above.
+    #[serde(default)]
+    pub above: Option<Above>,
     /// Whether it is still open.
     pub open: bool,
     /// It had begun before the agent looked, or events were lost around its beginning.
@@ -220,10 +285,16 @@ pub struct Window {
     pub cause_end: Option<Cause>,
     /// What its legs did.
     pub legs: Vec<LegChange>,
+    /// When the oldest I/O that failed over at its beginning had been sent: the trouble began no later.
+    #[serde(default)]
+    pub trouble_ns: Option<BootNs>,
     /// I/Os that the kernel held for want of a leg.
     pub requeued: Option<u64>,
     /// I/Os that it failed for want of one.
     pub failed: Option<u64>,
+    /// Every one of them was counted.
+    #[serde(default)]
+    pub exact: bool,
     /// The least exact source of the two ends.
     pub source: Source,
     /// How far each end may be from the truth, nanoseconds.
@@ -233,6 +304,14 @@ pub struct Window {
     /// Whether all controllers of its namespace stayed as they were since it began.
     #[serde(skip)]
     pub(super) controllers_steady: bool,
+}
+
+impl Window {
+    /// Its length, or what it lasted at least; none while it is open.
+    #[must_use]
+    pub fn known_ns(&self) -> Option<u64> {
+        self.duration_ns.or(self.at_least_ns)
+    }
 }
 
 /// An edge of a window.
@@ -262,6 +341,7 @@ impl Window {
             begin_unix_ms,
             duration_ns: None,
             at_least_ns: None,
+            above: None,
             open: true,
             truncated_begin: false,
             truncated_end: false,
@@ -271,8 +351,10 @@ impl Window {
             cause_begin: edge.cause,
             cause_end: None,
             legs: Vec::new(),
+            trouble_ns: None,
             requeued: None,
             failed: None,
+            exact: true,
             source: edge.source,
             error_ns: edge.error_ns,
             migration: None,
@@ -281,7 +363,7 @@ impl Window {
     }
 
     /// Ends it; `truncated` when that is only as far as it was watched.
-    pub(super) fn close(&mut self, edge: Edge, truncated: bool) {
+    pub(super) fn close(&mut self, edge: Edge, truncated: bool, bounds: &Bounds) {
         let length = edge.time.saturating_since(self.begin_ns);
         let length = u64::try_from(length.as_nanos()).unwrap_or(u64::MAX);
         self.open = false;
@@ -290,6 +372,7 @@ impl Window {
         let whole = !self.truncated_begin && !self.truncated_end;
         self.duration_ns = whole.then_some(length);
         self.at_least_ns = (!whole).then_some(length);
+        self.above = Above::of(length, bounds);
         self.source = self.source.max(edge.source);
         self.error_ns = self.error_ns.max(edge.error_ns);
         let handed_over = edge.cause.controller != self.cause_begin.controller;
@@ -304,12 +387,26 @@ impl Window {
         self.cause_end = Some(edge.cause);
     }
 
-    /// Takes in what the kernel does with I/O now.
-    pub(super) fn worsen(&mut self, severity: Severity, time: BootNs) {
+    /// Takes in what the kernel does with I/O now; whether that is worse than before.
+    pub(super) fn worsen(&mut self, severity: Severity, time: BootNs) -> bool {
         if severity > Severity::Queued && self.failing_since_ns.is_none() {
             self.failing_since_ns = Some(time);
         }
+        let worse = severity > self.severity;
         self.severity = self.severity.max(severity);
+        worse
+    }
+
+    /// Takes in what the kernel held or failed meanwhile.
+    pub(super) fn count(&mut self, requeued: Option<u64>, failed: Option<u64>, exact: bool) {
+        let add = |sum: &mut Option<u64>, count: Option<u64>| {
+            if let Some(count) = count {
+                *sum = Some(sum.unwrap_or(0).saturating_add(count));
+            }
+        };
+        add(&mut self.requeued, requeued);
+        add(&mut self.failed, failed);
+        self.exact &= exact;
     }
 
     pub(super) fn note_leg(&mut self, change: LegChange) {

@@ -1,85 +1,212 @@
 //! The kernel's words as events add up to them: each controller's state, each leg's flags.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use crate::{
-    event::{ControllerId, LegState, Look},
+    event::{ControllerId, ControllerSeen, LegState, Look},
     fabric::{
-        AnaGroup, AnaState, ControllerState, ControllerWords, DiskName, Endpoint, LegWords, Nqn,
-        Nsid, Uuid, usable,
+        AnaGroup, AnaState, BootNs, Cntlid, ControllerState, ControllerWords, DiskName, Endpoint,
+        LegWords, Nqn, Nsid, Uuid, usable,
     },
 };
 
-use super::NamespaceKey;
+use super::{Drift, NamespaceKey};
+
+/// A look this soon after an event may show the words that the event was about to replace.
+const SETTLING: Duration = Duration::from_millis(5);
 
 #[derive(Debug, Clone)]
-struct ControllerTrack {
-    nqn: Nqn,
-    endpoint: Option<String>,
-    words: ControllerWords,
+pub(super) struct ControllerTrack {
+    pub(super) nqn: Nqn,
+    pub(super) endpoint: Option<Endpoint>,
+    pub(super) hostnqn: Option<Nqn>,
+    pub(super) cntlid: Option<Cntlid>,
+    pub(super) interface: Option<String>,
+    pub(super) words: ControllerWords,
+    /// First heard of.
+    pub(super) since: BootNs,
 }
 
 #[derive(Debug, Clone)]
-struct LegTrack {
-    uuid: Option<Uuid>,
-    name: Option<DiskName>,
-    group: Option<AnaGroup>,
-    state: LegState,
+pub(super) struct LegTrack {
+    pub(super) uuid: Option<Uuid>,
+    pub(super) name: Option<DiskName>,
+    pub(super) group: Option<AnaGroup>,
+    pub(super) state: LegState,
+    /// First heard of.
+    pub(super) since: BootNs,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Words {
     controllers: BTreeMap<ControllerId, ControllerTrack>,
     legs: BTreeMap<(ControllerId, Nsid), LegTrack>,
+    /// Last event of each subsystem that was no look.
+    last_event: BTreeMap<Nqn, BootNs>,
+}
+
+/// What a look came to.
+#[derive(Debug, Default)]
+pub(super) struct Reconciled {
+    /// What it corrected.
+    pub(super) drifts: Vec<Drift>,
+    /// Some subsystem was left as it was: events of it came in meanwhile.
+    pub(super) unsettled: bool,
 }
 
 impl Words {
-    /// Takes what was seen in place of what was known. What sysfs does not show stays as it was, as long as what it
-    /// shows agrees: pending, fail-fast expired, deleting from live.
-    pub(super) fn replace(&mut self, look: &Look) {
-        let known = std::mem::take(self);
+    /// Compares what was seen with what is known. What is new is taken in; where the two differ the look is right,
+    /// except in what it cannot show (pending, ready, deleting from live, fast-fail) and in subsystems of which events
+    /// came in since it `began`.
+    pub(super) fn reconcile(&mut self, look: &Look, began: BootNs) -> Reconciled {
+        let mut done = Reconciled::default();
+        let from = began.checked_sub(SETTLING).unwrap_or(BootNs::ZERO);
         for (id, seen) in &look.controllers {
-            let before = known.controllers.get(id).map(|track| track.words);
-            let words = before.filter(|words| words.state == seen.state);
-            let track = ControllerTrack {
-                nqn: seen.nqn.clone(),
-                endpoint: seen.endpoint.as_ref().map(ToString::to_string),
-                words: words.unwrap_or(in_state(seen.state)),
-            };
-            self.controllers.insert(*id, track);
+            if self.busy(&seen.nqn, from) {
+                done.unsettled = true;
+            } else {
+                let drift = self.reconcile_controller(*id, seen, began);
+                done.drifts.extend(drift);
+            }
         }
         for (key, seen) in &look.legs {
-            let pending = known.legs.get(key).is_some_and(|leg| leg.state.pending);
-            let track = LegTrack {
-                uuid: seen.uuid,
-                name: Some(seen.name),
-                group: seen.group,
-                state: LegState {
-                    pending,
-                    ..seen.state
-                },
-            };
-            self.legs.insert(*key, track);
+            let nqn = self.controllers.get(&key.0).map(|track| &track.nqn);
+            if nqn.is_none_or(|nqn| self.busy(nqn, from)) {
+                continue;
+            }
+            match self.legs.get_mut(key) {
+                Some(leg) => {
+                    leg.name = Some(seen.name);
+                    leg.uuid = leg.uuid.or(seen.uuid);
+                    if leg.state.ana != seen.state.ana && !leg.state.pending {
+                        done.drifts.push(Drift::leg(*key, "ANA state"));
+                        leg.state.ana = seen.state.ana;
+                    }
+                    leg.group = seen.group;
+                }
+                None => {
+                    let track = LegTrack {
+                        uuid: seen.uuid,
+                        name: Some(seen.name),
+                        group: seen.group,
+                        state: seen.state,
+                        since: began,
+                    };
+                    self.legs.insert(*key, track);
+                    done.drifts.push(Drift::leg(*key, "existence"));
+                }
+            }
+        }
+        self.drop_unseen(look, from, &mut done);
+        done
+    }
+
+    fn reconcile_controller(
+        &mut self,
+        id: ControllerId,
+        seen: &ControllerSeen,
+        began: BootNs,
+    ) -> Option<Drift> {
+        let Some(track) = self.controllers.get_mut(&id) else {
+            self.controllers
+                .insert(id, ControllerTrack::of(seen, began));
+            return Some(Drift::controller(id, "existence"));
+        };
+        if track.endpoint.is_none() {
+            track.endpoint.clone_from(&seen.endpoint);
+        }
+        if track.hostnqn.is_none() {
+            track.hostnqn.clone_from(&seen.hostnqn);
+        }
+        track.cntlid = seen.cntlid.or(track.cntlid);
+        let differs = track.words.state != seen.state;
+        if differs {
+            track.words = in_state(seen.state);
+        }
+        differs.then(|| Drift::controller(id, "state"))
+    }
+
+    /// Forgets what a look did not show and could have.
+    fn drop_unseen(&mut self, look: &Look, from: BootNs, done: &mut Reconciled) {
+        let gone: Vec<ControllerId> = self
+            .controllers
+            .iter()
+            .filter(|(id, track)| {
+                !look.controllers.contains_key(id)
+                    && track.since < from
+                    && !look.unread.contains(&id.name.to_string())
+                    && !self.busy(&track.nqn, from)
+            })
+            .map(|(id, _)| *id)
+            .collect();
+        for id in gone {
+            self.remove_controller(id);
+            done.drifts.push(Drift::controller(id, "existence"));
+        }
+        let unseen: Vec<(ControllerId, Nsid)> = self
+            .legs
+            .iter()
+            .filter(|(key, leg)| {
+                let unread = |name: String| look.unread.contains(&name);
+                let nqn = self.controllers.get(&key.0).map(|track| &track.nqn);
+                !look.legs.contains_key(key)
+                    && leg.since < from
+                    && !unread(key.0.name.to_string())
+                    && !leg.name.is_some_and(|name| unread(name.to_string()))
+                    && nqn.is_some_and(|nqn| !self.busy(nqn, from))
+            })
+            .map(|(key, _)| *key)
+            .collect();
+        for key in unseen {
+            self.legs.remove(&key);
+            done.drifts.push(Drift::leg(key, "existence"));
         }
     }
 
+    fn busy(&self, nqn: &Nqn, from: BootNs) -> bool {
+        self.last_event.get(nqn).is_some_and(|last| *last >= from)
+    }
+
+    /// An event of this controller, not a look, has come.
+    pub(super) fn touch(&mut self, id: ControllerId, time: BootNs) {
+        if let Some(track) = self.controllers.get(&id) {
+            self.last_event.insert(track.nqn.clone(), time);
+        }
+    }
+
+    /// Takes in who a controller is. Tells whether its state turned out to be another than was known.
     pub(super) fn add_controller(
         &mut self,
         id: ControllerId,
-        nqn: &Nqn,
-        endpoint: Option<&Endpoint>,
-        state: ControllerState,
-    ) {
+        seen: &ControllerSeen,
+        interface: Option<&String>,
+        time: BootNs,
+    ) -> bool {
+        let settling = self.busy(
+            &seen.nqn,
+            time.checked_sub(SETTLING).unwrap_or(BootNs::ZERO),
+        );
         let track = self
             .controllers
             .entry(id)
-            .or_insert_with(|| ControllerTrack {
-                nqn: nqn.clone(),
-                endpoint: None,
-                words: in_state(state),
-            });
-        track.nqn = nqn.clone();
-        track.endpoint = endpoint.map(ToString::to_string).or(track.endpoint.take());
+            .or_insert_with(|| ControllerTrack::of(seen, time));
+        track.nqn.clone_from(&seen.nqn);
+        if seen.endpoint.is_some() {
+            track.endpoint.clone_from(&seen.endpoint);
+        }
+        if seen.hostnqn.is_some() {
+            track.hostnqn.clone_from(&seen.hostnqn);
+        }
+        if let Some(interface) = interface {
+            track.interface = Some(interface.clone());
+        }
+        track.cntlid = seen.cntlid.or(track.cntlid);
+        // What is about to be stored may not have been when this was read.
+        let differs = !settling && track.words.state != seen.state;
+        if differs {
+            track.words = in_state(seen.state);
+        }
+        differs
     }
 
     pub(super) fn remove_controller(&mut self, id: ControllerId) {
@@ -135,29 +262,42 @@ impl Words {
         }
     }
 
+    /// A leg whose controller is not known is told with its subsystem: the controller's state is then not known.
     pub(super) fn add_leg(
         &mut self,
         id: ControllerId,
         nsid: Nsid,
-        uuid: Option<Uuid>,
-        name: Option<DiskName>,
-        group: Option<AnaGroup>,
-        state: LegState,
+        nqn: Option<&Nqn>,
+        track: LegTrack,
     ) {
-        self.legs.insert(
-            (id, nsid),
-            LegTrack {
-                uuid,
-                name,
-                group,
-                state,
-            },
-        );
+        if let Some(nqn) = nqn {
+            let seen = ControllerSeen {
+                nqn: nqn.clone(),
+                endpoint: None,
+                hostnqn: None,
+                cntlid: None,
+                state: ControllerState::Unknown,
+            };
+            self.controllers
+                .entry(id)
+                .or_insert_with(|| ControllerTrack::of(&seen, track.since));
+        }
+        self.legs.insert((id, nsid), track);
     }
 
-    pub(super) fn set_words(&mut self, id: ControllerId, nsid: Nsid, state: LegState) {
+    /// Takes in a leg's words as they were read. Tells whether they turned out to be others than were known.
+    pub(super) fn set_words(&mut self, id: ControllerId, nsid: Nsid, state: LegState) -> bool {
+        let Some(leg) = self.legs.get_mut(&(id, nsid)) else {
+            return false;
+        };
+        let differs = leg.state != state;
+        leg.state = state;
+        differs
+    }
+
+    pub(super) fn set_ready(&mut self, id: ControllerId, nsid: Nsid, ready: bool) {
         if let Some(leg) = self.legs.get_mut(&(id, nsid)) {
-            leg.state = state;
+            leg.state.ready = ready;
         }
     }
 
@@ -165,8 +305,25 @@ impl Words {
         self.legs.remove(&(id, nsid));
     }
 
-    pub(super) fn endpoint(&self, id: ControllerId) -> Option<String> {
-        self.controllers.get(&id)?.endpoint.clone()
+    pub(super) fn track(&self, id: ControllerId) -> Option<&ControllerTrack> {
+        self.controllers.get(&id)
+    }
+
+    pub(super) fn controllers(&self) -> impl Iterator<Item = (ControllerId, &ControllerTrack)> {
+        self.controllers.iter().map(|(id, track)| (*id, track))
+    }
+
+    pub(super) fn legs(&self) -> impl Iterator<Item = (ControllerId, Nsid, &LegTrack)> {
+        self.legs.iter().map(|((id, nsid), leg)| (*id, *nsid, leg))
+    }
+
+    pub(super) fn legs_of(&self, id: ControllerId) -> impl Iterator<Item = Nsid> {
+        let of_controller = (id, Nsid(0))..=(id, Nsid(u32::MAX));
+        self.legs.range(of_controller).map(|((_, nsid), _)| *nsid)
+    }
+
+    pub(super) fn leg(&self, id: ControllerId, nsid: Nsid) -> Option<&LegTrack> {
+        self.legs.get(&(id, nsid))
     }
 
     /// The namespace that a leg leads to.
@@ -209,6 +366,20 @@ impl Words {
     pub(super) fn leg_name(&self, id: ControllerId, nsid: Nsid) -> String {
         let name = self.legs.get(&(id, nsid)).and_then(|leg| leg.name);
         name.map_or_else(|| format!("{id} nsid {}", nsid.0), |name| name.to_string())
+    }
+}
+
+impl ControllerTrack {
+    fn of(seen: &ControllerSeen, since: BootNs) -> Self {
+        Self {
+            nqn: seen.nqn.clone(),
+            endpoint: seen.endpoint.clone(),
+            hostnqn: seen.hostnqn.clone(),
+            cntlid: seen.cntlid,
+            interface: None,
+            words: in_state(seen.state),
+            since,
+        }
     }
 }
 

@@ -1,10 +1,12 @@
 //! The rules: each looks at a host for one kind of fault. None knows of another, except where a fault would be told
 //! twice.
 
+mod absences;
 mod controllers;
 mod deletes;
 mod identities;
 mod namespaces;
+mod signs;
 mod subsystems;
 mod timeouts;
 
@@ -29,6 +31,8 @@ pub(super) fn all(case: &Case<'_>) -> Vec<Finding> {
     identities::find(case, &mut findings);
     timeouts::find(case, &mut findings);
     deletes::find(case, &mut findings);
+    absences::find(case, &mut findings);
+    signs::find(case, &mut findings);
     findings
 }
 

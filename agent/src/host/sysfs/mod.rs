@@ -16,7 +16,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::SysRoot;
-use crate::fabric::Host;
+use crate::fabric::{DiskName, HeadCounters, Host, Multipath};
 pub use walk::Patience;
 
 /// The scan could not begin.
@@ -45,6 +45,31 @@ pub enum ScanError {
 /// with a single object is in [`Host::unchecked`] instead.
 pub fn scan(root: &SysRoot) -> Result<Host, ScanError> {
     Scanner::new(root.clone()).scan()
+}
+
+/// Whether native multipath is on, by the driver's parameter; none without it.
+#[must_use]
+pub fn multipath(root: &SysRoot) -> Option<Multipath> {
+    let parameter = root.sys().join("module/nvme_core/parameters/multipath");
+    match fs::read_to_string(parameter).ok()?.trim() {
+        "Y" => Some(Multipath::On),
+        "N" => Some(Multipath::Off),
+        _ => None,
+    }
+}
+
+/// A head's own counters as they are now, where the kernel has them.
+#[must_use]
+pub fn head_counters(root: &SysRoot, head: DiskName) -> HeadCounters {
+    let folder = root.sys().join(format!("block/{head}/diag"));
+    let read = |name: &str| {
+        let text = fs::read_to_string(folder.join(name)).ok()?;
+        text.trim().parse().ok()
+    };
+    HeadCounters {
+        requeued: read("io_requeue_no_usable_path_count"),
+        failed: read("io_fail_no_available_path_count"),
+    }
 }
 
 /// Scans one host again and again, and remembers which reads of earlier scans never came back, so that
