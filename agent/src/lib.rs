@@ -8,6 +8,7 @@ pub mod event;
 pub mod fabric;
 pub mod host;
 pub mod probe;
+pub mod store;
 pub mod watch;
 
 /// An error with what it was caused by, in one line.

@@ -442,3 +442,148 @@ fn a_trace_line_is_what_the_writer_writes() {
 fn events_of(text: &str) -> Vec<Envelope> {
     events(text).1
 }
+
+mod any_order {
+    use pathwarden::{
+        event::LegState,
+        fabric::{AnaGroup, AnaState, ControllerState, Nqn, Nsid},
+    };
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn id(instance: u32) -> ControllerId {
+        ControllerId {
+            name: ControllerName::from_instance(instance),
+            generation: Generation(7),
+        }
+    }
+
+    fn ana() -> impl Strategy<Value = AnaState> {
+        proptest::sample::select(&AnaState::ALL[..])
+    }
+
+    fn state() -> impl Strategy<Value = ControllerState> {
+        proptest::sample::select(&ControllerState::ALL[..])
+    }
+
+    fn leg_state() -> impl Strategy<Value = LegState> {
+        (proptest::option::of(ana()), any::<bool>(), any::<bool>()).prop_map(
+            |(ana, pending, ready)| LegState {
+                ana,
+                pending,
+                ready,
+            },
+        )
+    }
+
+    fn event() -> impl Strategy<Value = Event> {
+        let on = (0..3_u32, 1..3_u32).prop_map(|(controller, nsid)| (id(controller), Nsid(nsid)));
+        let nqn = |controller: ControllerId| Nqn::new(&format!("nqn.{}", controller.name.instance() / 2));
+        prop_oneof![
+            (on.clone(), state()).prop_map(move |((controller, _), state)| Event::ControllerAdded {
+                controller,
+                nqn: nqn(controller),
+                endpoint: None,
+                hostnqn: None,
+                cntlid: None,
+                state,
+                interface: None,
+            }),
+            (on.clone(), leg_state()).prop_map(move |((controller, nsid), state)| Event::LegAdded {
+                controller,
+                nsid,
+                nqn: Some(nqn(controller)),
+                uuid: None,
+                name: None,
+                group: Some(AnaGroup(nsid.0)),
+                state,
+            }),
+            3 => (on.clone(), ana()).prop_map(|((controller, nsid), state)| Event::Ana {
+                controller,
+                group: AnaGroup(nsid.0),
+                state,
+                nsids: vec![nsid],
+                more: false,
+            }),
+            2 => (on.clone(), state(), state()).prop_map(|((controller, _), old, new)| Event::ControllerState {
+                controller,
+                old,
+                new,
+            }),
+            (on.clone(), leg_state()).prop_map(|((controller, nsid), state)| Event::LegWords {
+                controller,
+                nsid,
+                state,
+            }),
+            on.clone().prop_map(|(controller, nsid)| Event::AnaPending { controller, nsid }),
+            on.clone().prop_map(|(controller, nsid)| Event::LegRemoved { controller, nsid }),
+            on.clone().prop_map(|(controller, _)| Event::ControllerRemoved { controller }),
+            on.prop_map(|(controller, _)| Event::FailfastExpired { controller }),
+            Just(Event::Lost { count: 1 }),
+        ]
+    }
+
+    fn story() -> impl Strategy<Value = Vec<Envelope>> {
+        let timed = (0..400_u64, event()).prop_map(|(ms, event)| Envelope {
+            time: BootNs(ms * MS),
+            error_ns: 0,
+            source: Source::Bpf,
+            event,
+        });
+        proptest::collection::vec(timed, 0..60)
+    }
+
+    fn folded(events: &[Envelope]) -> (Vec<Window>, Vec<Window>) {
+        let mut watch = Watch::new("b", Bounds::default());
+        let mut closed = Vec::new();
+        for event in events {
+            closed.extend(watch.apply(event).into_iter().filter_map(|change| match change {
+                Change::Closed(window) => Some(window),
+                _ => None,
+            }));
+        }
+        let open = watch.open().cloned().collect();
+        (closed, open)
+    }
+
+    proptest! {
+        #[test]
+        fn windows_of_one_namespace_never_overlap(events in story()) {
+            let (closed, open) = folded(&events);
+            let mut all: Vec<&Window> = closed.iter().chain(&open).collect();
+            all.sort_by(|a, b| (&a.nqn, a.nsid, a.begin_ns, a.end_ns.is_none()).cmp(&(&b.nqn, b.nsid, b.begin_ns, b.end_ns.is_none())));
+            for pair in all.windows(2) {
+                let same = (&pair[0].nqn, pair[0].nsid) == (&pair[1].nqn, pair[1].nsid);
+                if same {
+                    let end = pair[0].end_ns;
+                    prop_assert!(end.is_some_and(|end| end <= pair[1].begin_ns), "{pair:#?}");
+                }
+            }
+            for window in all {
+                prop_assert!(window.end_ns.is_none_or(|end| end >= window.begin_ns));
+                prop_assert_eq!(window.open, window.end_ns.is_none());
+                let whole = !window.truncated_begin && !window.truncated_end && !window.open;
+                prop_assert_eq!(window.duration_ns.is_some(), whole);
+            }
+        }
+
+        #[test]
+        fn a_trace_of_any_story_comes_to_the_same(events in story()) {
+            let header = Header::new(Some("b".to_owned()), None, None);
+            let text = written(&header, &events);
+            let (_, read) = super::events(&text);
+            prop_assert_eq!(&read, &events);
+            let (mut closed, open) = folded(&events);
+            closed.extend(open);
+            closed.sort_by(|a, b| (a.begin_ns, &a.id).cmp(&(b.begin_ns, &b.id)));
+            prop_assert_eq!(run(&text).windows, closed);
+        }
+
+        #[test]
+        fn no_story_makes_the_diagnosis_propose_what_serves(events in story()) {
+            let text = written(&Header::new(None, None, None), &events);
+            prop_assert!(run(&text).plan.is_empty(), "nothing is expected, so nothing is wrong enough");
+        }
+    }
+}

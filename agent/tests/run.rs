@@ -31,10 +31,16 @@ struct Agent {
     child: Child,
     windows: BufReader<ChildStdout>,
     log: BufReader<ChildStderr>,
+    /// The log's lines that have been read.
+    said: Vec<Value>,
 }
 
 impl Agent {
     fn start(sysfs: &Path) -> Self {
+        Self::with(sysfs, &[])
+    }
+
+    fn with(sysfs: &Path, more: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_pathwarden"))
             .args([
                 "run",
@@ -47,6 +53,7 @@ impl Agent {
                 "--sysfs",
             ])
             .arg(sysfs)
+            .args(more)
             .env_remove("PATHWARDEN_LOG")
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -58,6 +65,7 @@ impl Agent {
             child,
             windows,
             log,
+            said: Vec::new(),
         };
         let ready = agent.logged("ready");
         assert_eq!(ready["fields"]["source"], "poll");
@@ -74,6 +82,7 @@ impl Agent {
                 "the log ended before {message}"
             );
             let line: Value = serde_json::from_str(&line).unwrap();
+            self.said.push(line.clone());
             if line["fields"]["message"] == message {
                 return line;
             }
@@ -159,4 +168,84 @@ fn a_folder_that_is_none_ends_it_with_its_name() {
     assert_eq!(output.status.code(), Some(4));
     let error = String::from_utf8(output.stderr).unwrap();
     assert!(error.contains("/nonexistent"), "{error}");
+}
+
+/// What `pathwarden windows` says of a folder.
+fn recorded(folder: &Path) -> Vec<Value> {
+    let output = Command::new(env!("CARGO_BIN_EXE_pathwarden"))
+        .args(["windows", "-o", "json", "--state-dir"])
+        .arg(folder)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    document["windows"].as_array().unwrap().clone()
+}
+
+/// Waits until the newest of them is as it should be.
+fn last_of(folder: &Path, as_it_should: impl Fn(&Value) -> bool) -> Value {
+    loop {
+        if folder.join("pathwarden.db").exists() {
+            match recorded(folder).pop() {
+                Some(last) if as_it_should(&last) => return last,
+                _ => {}
+            }
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn what_is_printed_is_kept_and_what_a_kill_left_open_is_cut_off() {
+    let (host, folder) = (host(), tempfile::TempDir::new().unwrap());
+    let more = ["--state-dir", folder.path().to_str().unwrap()];
+    let mut agent = Agent::with(host.path(), &more);
+    set_ana(&host, 0, "inaccessible");
+    set_ana(&host, 1, "optimized");
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    set_ana(&host, 1, "inaccessible");
+    let open = last_of(folder.path(), |window| window["open"] == true);
+    agent.child.kill().unwrap();
+    agent.child.wait().unwrap();
+    let mut agent = Agent::with(host.path(), &more);
+    // The new one finds the volume dark: a window of its own.
+    let own = last_of(folder.path(), |window| window["truncated_begin"] == true);
+    assert_eq!(own["open"], true, "{own:#}");
+    let windows = recorded(folder.path());
+    let cut_off = windows.iter().find(|window| window["id"] == open["id"]);
+    let cut_off = cut_off.unwrap();
+    assert_eq!(cut_off["open"], false, "{cut_off:#}");
+    assert_eq!(cut_off["truncated_end"], true);
+    assert_eq!(cut_off["duration_ns"], Value::Null);
+    assert_eq!(cut_off["end_ns"], Value::Null);
+    agent.stop();
+    let printed = agent.window();
+    assert!(agent.child.wait().unwrap().success());
+    assert_eq!(printed["id"], own["id"]);
+    assert_eq!(recorded(folder.path()).last(), Some(&printed));
+}
+
+#[test]
+fn without_a_store_it_says_so_in_one_line_and_measures() {
+    let host = host();
+    set_ana(&host, 0, "inaccessible");
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let mut agent = Agent::with(host.path(), &["--state-dir", file.path().to_str().unwrap()]);
+    agent.stop();
+    assert_eq!(agent.window()["truncated_begin"], true);
+    agent.logged("stopped");
+    assert!(agent.child.wait().unwrap().success());
+    let messages = agent
+        .said
+        .iter()
+        .map(|line| line["fields"]["message"].as_str());
+    let about: Vec<&str> = messages
+        .flatten()
+        .filter(|message| message.contains("store"))
+        .collect();
+    let named = format!("no store: making {}", file.path().display());
+    assert!(
+        about.len() == 1 && about[0].starts_with(&named),
+        "{about:?}"
+    );
 }

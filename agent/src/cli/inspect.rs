@@ -187,19 +187,7 @@ impl Report {
         }
         text.push_str(&style.paint(Tone::Strong, &self.summary()));
         text.push('\n');
-        if !self.unchecked.is_empty() {
-            text.push('\n');
-            text.push_str(&style.paint(Tone::Strong, "not checked"));
-            text.push('\n');
-            let mut table = render::Table::default();
-            for unchecked in &self.unchecked {
-                table.row([
-                    (Tone::Doubtful, printable(&unchecked.object)),
-                    (Tone::Plain, printable(&unchecked.reason)),
-                ]);
-            }
-            table.write(&mut text, 2, style);
-        }
+        render::unchecked_lines(&mut text, &self.unchecked, style);
         text
     }
 

@@ -11,6 +11,7 @@ mod run;
 mod status;
 mod watch;
 mod window;
+mod windows;
 
 use std::{
     io::{IsTerminal, Write as _},
@@ -137,6 +138,8 @@ enum Command {
     Status(status::Args),
     /// Say what is wrong, why, and what would be done about it
     Inspect(inspect::Args),
+    /// List the windows that the agent has recorded
+    Windows(windows::Args),
 }
 
 /// Parses the arguments, runs the command, and turns what it came to into an exit code.
@@ -152,6 +155,7 @@ pub fn main() -> ExitCode {
         Command::Doctor(args) => doctor::run(args, &cli.common),
         Command::Status(args) => status::run(args, &cli.common),
         Command::Inspect(args) => inspect::run(args, &cli.common),
+        Command::Windows(args) => windows::run(args, &cli.common),
     };
     match outcome {
         Ok(exit) => exit.into(),

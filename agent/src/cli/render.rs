@@ -2,6 +2,8 @@
 
 use std::io::{IsTerminal, stdout};
 
+use crate::fabric::Unchecked;
+
 /// What a text is, for its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tone {
@@ -111,6 +113,22 @@ pub(super) fn printable(text: &str) -> String {
         }
     }
     safe
+}
+
+/// What could not be looked at; nothing where there is nothing.
+pub(super) fn unchecked_lines(text: &mut String, unchecked: &[Unchecked], style: Style) {
+    if unchecked.is_empty() {
+        return;
+    }
+    text.push_str(&format!("\n{}\n", style.paint(Tone::Strong, "not checked")));
+    let mut table = Table::default();
+    for unchecked in unchecked {
+        table.row([
+            (Tone::Doubtful, printable(&unchecked.object)),
+            (Tone::Plain, printable(&unchecked.reason)),
+        ]);
+    }
+    table.write(text, 2, style);
 }
 
 /// A size in sectors of 512 bytes, for people.

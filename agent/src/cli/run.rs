@@ -1,12 +1,13 @@
 //! `pathwarden run`: the agent.
 
-use std::{io::Write as _, time::Duration};
+use std::{io::Write as _, path::PathBuf, time::Duration};
 
 use anyhow::Context as _;
 
 use crate::{
     config,
     engine::{self, Settings, Told},
+    store::{Recorder, Retention},
     watch::Change,
 };
 
@@ -17,6 +18,9 @@ use super::{Common, Exit, Format, window};
 pub(super) struct Args {
     #[command(flatten)]
     watching: Watching,
+    /// Where windows are kept, instead of store.path (/var/lib/pathwarden); with --sysfs nowhere but here
+    #[arg(long, value_name = "DIR")]
+    state_dir: Option<PathBuf>,
 }
 
 /// Flags of every command that watches.
@@ -58,7 +62,13 @@ pub(super) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
 pub(super) fn run(args: &Args, common: &Common) -> anyhow::Result<Exit> {
     let settings = args.watching.settings(common)?;
     let output = common.output;
+    let mut recorder = recorder(args, common)?;
+    let mut seconds = 0_u64;
     runtime()?.block_on(engine::run(&settings, |told| {
+        // Before it is told: whoever hears of a window finds it.
+        if let Some(recorder) = &mut recorder {
+            record(recorder, &told, &mut seconds);
+        }
         let Told::Change(Change::Closed(window)) = told else {
             return Ok(());
         };
@@ -73,4 +83,44 @@ pub(super) fn run(args: &Args, common: &Common) -> anyhow::Result<Exit> {
         out.flush()
     }))?;
     Ok(Exit::Clean)
+}
+
+/// Where windows go besides the output.
+fn recorder(args: &Args, common: &Common) -> anyhow::Result<Option<Recorder>> {
+    let settings = config::load(common.config.as_deref(), std::env::vars())?.store;
+    let folder = match &args.state_dir {
+        Some(folder) => folder,
+        None if common.is_this_host() => &settings.path,
+        // The windows of some other tree are not this host's.
+        None => return Ok(None),
+    };
+    let retention = Retention {
+        keep: settings.keep,
+        max_age: settings.max_age,
+    };
+    let recorder = Recorder::start(folder, retention).context("starting the store's thread")?;
+    Ok(Some(recorder))
+}
+
+/// How often an open window is put again, so that one whose agent was killed has lasted this long at least.
+const AGAIN_S: u64 = 5;
+
+fn record(recorder: &mut Recorder, told: &Told<'_>, seconds: &mut u64) {
+    match told {
+        Told::Change(
+            Change::Opened(window)
+            | Change::Worsened(window)
+            | Change::Closed(window)
+            | Change::Amended(window),
+        ) => recorder.put(window),
+        Told::Second(watch) => {
+            *seconds += 1;
+            if seconds.is_multiple_of(AGAIN_S) {
+                watch
+                    .open()
+                    .for_each(|window| recorder.put(&window.lasting_to(watch.now())));
+            }
+        }
+        Told::Event(_) | Told::Change(_) => {}
+    }
 }

@@ -57,7 +57,7 @@ fn tree(host: &Host, style: Style) -> String {
         ));
         controller_table(&view, &unattached).write(&mut text, 2, style);
     }
-    unchecked_lines(&mut text, host, style);
+    render::unchecked_lines(&mut text, &host.unchecked, style);
     text
 }
 
@@ -279,20 +279,4 @@ fn timeouts(controller: &Controller) -> Option<String> {
     })
     .collect();
     (!parts.is_empty()).then(|| parts.join(", "))
-}
-
-/// What could not be read.
-pub(super) fn unchecked_lines(text: &mut String, host: &Host, style: Style) {
-    if host.unchecked.is_empty() {
-        return;
-    }
-    text.push_str(&format!("\n{}\n", style.paint(Tone::Strong, "not checked")));
-    let mut table = Table::default();
-    for unchecked in &host.unchecked {
-        table.row([
-            (Tone::Doubtful, printable(&unchecked.object)),
-            (Tone::Plain, printable(&unchecked.reason)),
-        ]);
-    }
-    table.write(text, 2, style);
 }

@@ -65,8 +65,8 @@ fn setting(variable: &str) -> Option<(&'static str, &'static str)> {
 }
 
 /// Names are texts even when they look like numbers.
-fn expects_text(section: &str, _key: &str) -> bool {
-    section == "host"
+fn expects_text(section: &str, key: &str) -> bool {
+    section == "host" || (section, key) == ("store", "path")
 }
 
 #[cfg(test)]
@@ -90,12 +90,16 @@ mod tests {
             ("PATHWARDEN_REPAIR_PER_HOUR", "2"),
             ("PATHWARDEN_HOST_NQN", "7"),
             ("PATHWARDEN_CUTOVER_FREEZE_GAP", "1s"),
+            ("PATHWARDEN_STORE_PATH", "8"),
+            ("PATHWARDEN_STORE_KEEP", "9"),
         ])
         .unwrap();
         assert_eq!(config.repair.min_age, Duration::from_secs(45));
         assert_eq!(config.repair.per_hour, 2);
         assert_eq!(config.host.nqn, Some("7".into()));
         assert_eq!(config.cutover.freeze_gap, Duration::from_secs(1));
+        assert_eq!(config.store.path, std::path::Path::new("8"));
+        assert_eq!(config.store.keep, 9);
     }
 
     #[test]

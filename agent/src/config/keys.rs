@@ -1,5 +1,7 @@
 //! The keys: one table of them, which reading a file and reading the environment both follow.
 
+use std::path::PathBuf;
+
 use super::document::{DocumentError, Field, Source, Table};
 use super::{Config, Mode, profile};
 
@@ -19,7 +21,7 @@ macro_rules! set {
 }
 
 /// Every section but the lists of tables.
-pub(super) const SECTIONS: [Section; 7] = [
+pub(super) const SECTIONS: [Section; 8] = [
     (
         "cutover",
         &[
@@ -64,6 +66,17 @@ pub(super) const SECTIONS: [Section; 7] = [
                 Ok(())
             }),
             ("per_hour", set!(repair.per_hour, number)),
+        ],
+    ),
+    (
+        "store",
+        &[
+            ("keep", set!(store.keep, number)),
+            ("max_age", set!(store.max_age, length)),
+            ("path", |config, field| {
+                config.store.path = path(field)?;
+                Ok(())
+            }),
         ],
     ),
     (
@@ -114,6 +127,13 @@ pub(super) fn apply_document(
         config.profiles.splice(0..0, own);
     }
     Ok(())
+}
+
+fn path(field: &Field<'_>) -> Result<PathBuf, DocumentError> {
+    match field.string()? {
+        "" => Err(field.error("empty".to_owned())),
+        path => Ok(path.into()),
+    }
 }
 
 fn mode(field: &Field<'_>) -> Result<Mode, DocumentError> {

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 /// What a length is, for errors.
-pub(super) const WHAT: &str = "a length of time such as \"30s\"";
+pub const WHAT: &str = "a length of time such as \"30s\"";
 
 /// Parses one. A bare number has no unit and is refused.
-pub(super) fn parse(text: &str) -> Option<Duration> {
+#[must_use]
+pub fn parse(text: &str) -> Option<Duration> {
     let unit = text.find(|character: char| !character.is_ascii_digit())?;
     let (number, unit) = text.split_at(unit);
     let number: u64 = number.parse().ok()?;

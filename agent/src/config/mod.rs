@@ -20,6 +20,7 @@ use std::time::Duration;
 
 pub use desired::{load_desired, parse_desired};
 pub use document::DocumentError;
+pub use length::{WHAT as A_LENGTH, parse as parse_length};
 pub use profile::built_in as built_in_profiles;
 
 use crate::diagnose::{Policy, Profile};
@@ -42,6 +43,8 @@ pub struct Config {
     pub leak: Leak,
     /// How long a cutover may take.
     pub cutover: Cutover,
+    /// What is kept, and where.
+    pub store: Store,
     /// How the host is watched.
     pub watch: Watch,
     /// The kernel's probes.
@@ -118,6 +121,17 @@ pub struct Cutover {
     pub freeze_span: Duration,
 }
 
+/// `[store]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Store {
+    /// The folder of what outlives the agent.
+    pub path: PathBuf,
+    /// How many windows that have ended are kept.
+    pub keep: u32,
+    /// How long they are kept.
+    pub max_age: Duration,
+}
+
 /// `[watch]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Watch {
@@ -166,6 +180,11 @@ impl Default for Config {
                 freeze_gap: millis(100),
                 freeze_min: millis(100),
                 freeze_span: seconds(600),
+            },
+            store: Store {
+                path: PathBuf::from("/var/lib/pathwarden"),
+                keep: 10_000,
+                max_age: seconds(90 * 86_400),
             },
             watch: Watch {
                 poll: millis(200),
@@ -349,7 +368,7 @@ mod tests {
         );
         assert_eq!(
             error("zzz = 1\n"),
-            "config.toml:1: zzz: unknown key; known are cutover, desired, host, leak, probe, profile, repair, watch"
+            "config.toml:1: zzz: unknown key; known are cutover, desired, host, leak, probe, profile, repair, store, watch"
         );
     }
 
@@ -370,6 +389,10 @@ mod tests {
         assert_eq!(
             error("[repair]\nper_hour = -1\n"),
             "config.toml:2: repair.per_hour: expected a number from 0 to 4294967295, found -1"
+        );
+        assert_eq!(
+            error("[store]\npath = \"\"\n"),
+            "config.toml:2: store.path: empty"
         );
     }
 

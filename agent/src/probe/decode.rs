@@ -40,7 +40,7 @@ pub(super) struct Record {
 /// The bytes are not a record: the object and the agent disagree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{length} bytes of kind {kind:?} are no record")]
-pub(super) struct Malformed {
+pub struct Malformed {
     kind: Option<u16>,
     length: usize,
 }

@@ -8,6 +8,7 @@ mod attach;
 pub mod btf;
 mod debug_lines;
 mod decode;
+mod decoder;
 mod fields;
 mod links;
 #[cfg(test)]
@@ -24,6 +25,8 @@ mod uevents;
 mod unavailable;
 
 pub use attach::{AttachReport, Attached, ProbeState, attach};
+pub use decode::Malformed;
+pub use decoder::Decoder;
 pub use fields::{BTF_DIR, KernelFields, resolve};
 pub use links::{Change as LinkChange, LinkEvent, Links, LinksError};
 pub use order::Order;

@@ -307,6 +307,16 @@ pub struct Window {
 }
 
 impl Window {
+    /// An open one as it stands at a time: it has lasted until then.
+    #[must_use]
+    pub fn lasting_to(&self, now: BootNs) -> Self {
+        let lasted = now.saturating_since(self.begin_ns).as_nanos();
+        Self {
+            at_least_ns: u64::try_from(lasted).ok(),
+            ..self.clone()
+        }
+    }
+
     /// Its length, or what it lasted at least; none while it is open.
     #[must_use]
     pub fn known_ns(&self) -> Option<u64> {

@@ -217,6 +217,7 @@ pub(crate) fn watched(host: &Host, age: Duration, rescanned: bool) -> Past {
                 generation,
                 unchanged_since,
                 rescanned,
+                absence: None,
             },
         )
     });
