@@ -20,9 +20,7 @@ use pathwarden::{
         ControllerId, Envelope, Event, LegState, Source,
         trace::{Header, Reader, Writer},
     },
-    fabric::{
-        AnaGroup, AnaState, BootNs, ControllerName, ControllerState, Generation, Nqn, Nsid,
-    },
+    fabric::{AnaGroup, AnaState, BootNs, ControllerName, ControllerState, Generation, Nqn, Nsid},
     probe::Decoder,
     watch::{Bounds, Watch},
 };
@@ -121,7 +119,9 @@ fn records() -> Vec<Vec<u8>> {
         .map(|at| {
             sequence += 1;
             let Event::Ana {
-                controller, state: ana, ..
+                controller,
+                state: ana,
+                ..
             } = turn(at).event
             else {
                 unreachable!("every turn is one of ANA");
@@ -180,7 +180,9 @@ fn decode_and_fold(records: &[Vec<u8>]) -> usize {
 fn fold(criterion: &mut Criterion) {
     let records = records();
     let mut group = criterion.benchmark_group("fold");
-    group.throughput(Throughput::Elements(EVENTS)).sample_size(10);
+    group
+        .throughput(Throughput::Elements(EVENTS))
+        .sample_size(10);
     group.bench_function("100,000 records", |bencher| {
         bencher.iter(|| black_box(decode_and_fold(&records)));
     });

@@ -479,7 +479,8 @@ mod any_order {
 
     fn event() -> impl Strategy<Value = Event> {
         let on = (0..3_u32, 1..3_u32).prop_map(|(controller, nsid)| (id(controller), Nsid(nsid)));
-        let nqn = |controller: ControllerId| Nqn::new(&format!("nqn.{}", controller.name.instance() / 2));
+        let nqn =
+            |controller: ControllerId| Nqn::new(&format!("nqn.{}", controller.name.instance() / 2));
         prop_oneof![
             (on.clone(), state()).prop_map(move |((controller, _), state)| Event::ControllerAdded {
                 controller,
@@ -538,10 +539,15 @@ mod any_order {
         let mut watch = Watch::new("b", Bounds::default());
         let mut closed = Vec::new();
         for event in events {
-            closed.extend(watch.apply(event).into_iter().filter_map(|change| match change {
-                Change::Closed(window) => Some(window),
-                _ => None,
-            }));
+            closed.extend(
+                watch
+                    .apply(event)
+                    .into_iter()
+                    .filter_map(|change| match change {
+                        Change::Closed(window) => Some(window),
+                        _ => None,
+                    }),
+            );
         }
         let open = watch.open().cloned().collect();
         (closed, open)

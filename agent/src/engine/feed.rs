@@ -13,7 +13,7 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep, sle
 
 use crate::{
     event::{Envelope, Event, Source},
-    fabric::Host,
+    fabric::{BootNs, Host},
     host::{clock, sysfs::Scanner},
     probe::{
         self, AttachReport, Attached, Differences, Order, ProbeState, Programs, Reader, Uevent,
@@ -185,16 +185,18 @@ impl Feed {
         Ok(Fed::Events(events))
     }
 
-    /// Counts I/O as windows open and close.
-    pub(super) fn count_io(&mut self, change: &Change) {
+    /// What was held and failed until a change, as windows open and close.
+    pub(super) fn count_io(&mut self, change: &Change, time: BootNs) -> Vec<Envelope> {
         let programs = match &mut self.origin {
             Origin::Probes(probes) => Some(&mut probes.programs),
             Origin::Looks { .. } => None,
         };
         let counted = self.io.follow(change, programs, &self.settings.sysfs);
-        counted
-            .into_iter()
-            .for_each(|event| self.order.push(told(event)));
+        let told = |event| Envelope {
+            time,
+            ..told(event)
+        };
+        counted.into_iter().map(told).collect()
     }
 
     /// What still waits for its turn.

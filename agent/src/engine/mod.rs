@@ -120,7 +120,8 @@ pub async fn run(
             feed.look_soon();
         }
     }
-    agent.deliver(&feed.rest())?;
+    let rest = feed.rest();
+    agent.deliver(&rest, &mut feed)?;
     agent.stop()?;
     tracing::info!("stopped");
     Ok(())
@@ -131,7 +132,6 @@ pub async fn run(
 struct Came {
     looked: bool,
     look_again: bool,
-    changes: Vec<Change>,
 }
 
 struct Agent<S> {
@@ -141,7 +141,7 @@ struct Agent<S> {
 
 impl<S: FnMut(Told<'_>) -> std::io::Result<()>> Agent<S> {
     /// Folds events in.
-    fn deliver(&mut self, events: &[Envelope]) -> Result<Came, Error> {
+    fn deliver(&mut self, events: &[Envelope], feed: &mut Feed) -> Result<Came, Error> {
         let mut came = Came::default();
         for envelope in events {
             tracing::debug!(time = %envelope.time, event = ?envelope.event, "event");
@@ -158,12 +158,22 @@ impl<S: FnMut(Told<'_>) -> std::io::Result<()>> Agent<S> {
                 }
                 _ => {}
             }
-            (self.sink)(Told::Event(envelope)).map_err(Error::Output)?;
-            let changes = self.watch.apply(envelope);
+            let mut changes = self.fold(envelope)?;
+            for change in &mut changes {
+                for counted in feed.count_io(change, envelope.time) {
+                    for later in self.fold(&counted)? {
+                        change.take_in(later);
+                    }
+                }
+            }
             self.tell(&changes)?;
-            came.changes.extend(changes);
         }
         Ok(came)
+    }
+
+    fn fold(&mut self, envelope: &Envelope) -> Result<Vec<Change>, Error> {
+        (self.sink)(Told::Event(envelope)).map_err(Error::Output)?;
+        Ok(self.watch.apply(envelope))
     }
 
     fn pass_to(&mut self, now: BootNs) -> Result<(), Error> {

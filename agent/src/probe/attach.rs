@@ -53,15 +53,15 @@ impl AttachReport {
         self.probes.iter().filter(|(_, state)| fires(state)).count()
     }
 
-    /// How many should.
+    /// How many should: those that do, and those that are missed because nothing else tells the same.
     #[must_use]
     pub fn wanted(&self) -> usize {
-        let wanted =
-            |state: &ProbeState| matches!(state, ProbeState::Attached(_) | ProbeState::Missing(_));
-        self.probes
-            .iter()
-            .filter(|(_, state)| wanted(state))
-            .count()
+        let wanted = |(probe, state): &&(&Probe, ProbeState)| match state {
+            ProbeState::Attached(_) => true,
+            ProbeState::Missing(_) => probe.otherwise.is_none(),
+            ProbeState::OnDemand | ProbeState::NotWanted(_) => false,
+        };
+        self.probes.iter().filter(wanted).count()
     }
 }
 

@@ -71,6 +71,17 @@ pub enum Change {
     Drifted(Drift),
 }
 
+impl Change {
+    /// Takes in what has become known of its window since.
+    pub fn take_in(&mut self, later: Self) {
+        if let (Self::Closed(window), Self::Amended(amended)) = (self, later)
+            && window.id == amended.id
+        {
+            *window = amended;
+        }
+    }
+}
+
 /// A span in which a leg of a migration's source and one of its target were optimized at once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DoubleOptimized {
