@@ -13,6 +13,7 @@ pub mod io;
 pub mod link;
 pub mod modules;
 pub(crate) mod netlink;
+mod process;
 pub mod programs;
 pub mod protocol;
 pub mod target;
