@@ -2,7 +2,7 @@
 //!
 //! One kernel is both sides: [`target`] offers subsystems through the kernel's own target, [`host`] connects to them,
 //! [`io`] uses them, [`truth`] traces what the driver did and [`agent`] is the program under test, [`programs`] what it
-//! and others print once. All of them tell the time on the boot clock. What a scenario checks and when it fails is the scenario's own affair.
+//! and others print once, [`sampler`] what people make do with today. All of them tell the time on the boot clock. What a scenario checks and when it fails is the scenario's own affair.
 
 pub mod agent;
 pub mod attribute;
@@ -16,6 +16,7 @@ pub(crate) mod netlink;
 mod process;
 pub mod programs;
 pub mod protocol;
+pub mod sampler;
 pub mod target;
 pub mod truth;
 pub mod wait;

@@ -41,8 +41,6 @@ fn run(lab: &mut Lab) -> Result<String> {
     verdict.window(&window, &truth)?;
     verdict.causes(&window, &truth, [&scene.source, &scene.source]);
     verdict.gap(&seen, &window.span()?)?;
-    verdict.require(window.class == "outage", || {
-        format!("class is {}", window.class)
-    });
+    verdict.class(&window, "outage");
     verdict.close()
 }
