@@ -1,19 +1,33 @@
 //! The scenarios, one file each: what is done to a host, and what must have been measured.
 
+mod accept_then_drop;
+mod agent_restart;
+mod ana_error_first;
+mod ana_log_hangs;
+mod bouncing;
 mod clean_cutover;
+mod controller_loss;
 mod degraded;
+mod deletion;
+mod fast_io_fail;
+mod flap;
 mod healthy;
 mod husk;
 mod idle_volume;
 mod kernel_log;
+mod link_down;
 mod multipath_off;
+mod namespace_removed;
+mod no_bpf;
 mod parked;
 mod pcie_mixed;
+mod per_namespace;
 mod scene;
 mod scripted_faults;
 mod scripted_scene;
 mod scripted_target;
 mod second_freeze;
+mod stage;
 mod stuck_connecting;
 mod target_dies;
 mod truth_agrees;
@@ -49,6 +63,19 @@ pub fn all() -> &'static [Scenario] {
         second_freeze::SCENARIO,
         target_dies::SCENARIO,
         idle_volume::SCENARIO,
+        flap::SCENARIO,
+        ana_error_first::SCENARIO,
+        ana_log_hangs::SCENARIO,
+        per_namespace::SCENARIO,
+        namespace_removed::SCENARIO,
+        bouncing::SCENARIO,
+        controller_loss::SCENARIO,
+        fast_io_fail::SCENARIO,
+        deletion::SCENARIO,
+        accept_then_drop::SCENARIO,
+        link_down::SCENARIO,
+        agent_restart::SCENARIO,
+        no_bpf::SCENARIO,
         degraded::SCENARIO,
         scripted_target::SCENARIO,
         scripted_faults::SCENARIO,
