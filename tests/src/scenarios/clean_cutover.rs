@@ -27,7 +27,7 @@ const LONGER: Duration = Duration::from_millis(70);
 
 fn run(lab: &mut Lab) -> Result<String> {
     let mut scene = Scene::set(lab)?;
-    let watched = Watched::start(&mut scene.truth)?;
+    let watched = Watched::start_in_time(&mut scene.truth)?;
     let sampler = Sampler::start(scene.ends(Way::There).map(Clone::clone).into(), NSID)?;
     let io = Io::start(&scene.head)?;
 

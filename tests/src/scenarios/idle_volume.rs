@@ -19,7 +19,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
 
 fn run(lab: &mut Lab) -> Result<String> {
     let mut scene = Scene::set(lab)?;
-    let watched = Watched::start(&mut scene.truth)?;
+    let watched = Watched::start_in_time(&mut scene.truth)?;
 
     let flip = scene.target.port(1).ana(Inaccessible)?;
     wait::pause(Duration::from_secs(2));

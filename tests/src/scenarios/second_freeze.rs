@@ -22,7 +22,7 @@ const DARK: Duration = Duration::from_secs(1);
 
 fn run(lab: &mut Lab) -> Result<String> {
     let mut truth = Truth::start()?;
-    let watched = Watched::start(&mut truth)?;
+    let watched = Watched::start_in_time(&mut truth)?;
     let scene = Scene::traced_by(truth, lab, &Setting::default())?;
     let io = Io::start(&scene.head)?;
 

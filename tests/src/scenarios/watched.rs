@@ -15,24 +15,30 @@ pub(super) struct Watched {
     pub(super) agent: Agent,
     ready: Ready,
     memory: Memory,
-    /// How long others took that were ready too late and given up.
-    late: Vec<Duration>,
+    /// How long others took that were ready too late and given up, where it matters.
+    late: Option<Vec<Duration>>,
 }
 
 /// How many agents are started at most until one is ready in time.
 const STARTS: usize = 3;
 
 impl Watched {
-    /// Starts the agent and waits until it is ready; its memory is that after its first snapshot. One that was held up as it
-    /// started is replaced here, where it costs less than telling the whole story again. The truth's probes then go before
-    /// the agent's.
+    /// Starts the agent and waits until it is ready; its memory is that after its first snapshot. The truth's probes then go
+    /// before the agent's.
     pub(super) fn start(truth: &mut Truth) -> Result<Self> {
+        Self::by(Agent::start()?, truth)
+    }
+
+    /// The same, and it must be ready in time. One that was held up as it started is replaced here, where it costs less than
+    /// telling the whole story again.
+    pub(super) fn start_in_time(truth: &mut Truth) -> Result<Self> {
         let mut late = Vec::new();
         loop {
             let mut agent = Agent::start()?;
             let after = agent.ready()?.after;
             if after < READY_WITHIN || late.len() + 1 == STARTS {
                 let watched = Self::by(agent, truth)?;
+                let late = Some(late);
                 return Ok(Self { late, ..watched });
             }
             late.push(after);
@@ -49,7 +55,7 @@ impl Watched {
             agent,
             ready,
             memory,
-            late: Vec::new(),
+            late: None,
         })
     }
 
@@ -66,7 +72,10 @@ impl Watched {
         nsid: u32,
     ) -> Result<([Window; N], Verdict)> {
         let mut verdict = Verdict::default();
-        verdict.ready(&self.ready, self.memory, &self.late);
+        verdict.ready(&self.ready, self.memory);
+        if let Some(late) = &self.late {
+            verdict.in_time(&self.ready, late);
+        }
         self.agent.windows(N)?;
         let windows = self.agent.stop()?;
         for window in &windows {

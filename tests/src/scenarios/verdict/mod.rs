@@ -72,20 +72,24 @@ impl Verdict {
         });
     }
 
-    /// The agent was ready in time, with all its probes. `late` are others before it that were not.
-    pub(super) fn ready(&mut self, ready: &Ready, memory: Memory, late: &[Duration]) {
-        self.figure(format!("ready {} ms", ready.after.as_millis()));
+    /// The agent was ready in time; `late` are others before it that were not.
+    pub(super) fn in_time(&mut self, ready: &Ready, late: &[Duration]) {
         for late in late {
-            self.figure(format!("(before: {} ms)", late.as_millis()));
+            self.figure(format!("(before: ready {} ms)", late.as_millis()));
         }
+        self.within(ready.after < READY_WITHIN, || {
+            format!("ready after {:?}, more than {READY_WITHIN:?}", ready.after)
+        });
+    }
+
+    /// The agent was ready with all its probes, and small.
+    pub(super) fn ready(&mut self, ready: &Ready, memory: Memory) {
+        self.figure(format!("ready {} ms", ready.after.as_millis()));
         self.figure(format!(
             "rss {} MiB peak {} MiB",
             mib(memory.anonymous_kib),
             mib(memory.peak_kib)
         ));
-        self.within(ready.after < READY_WITHIN, || {
-            format!("ready after {:?}, more than {READY_WITHIN:?}", ready.after)
-        });
         self.require(ready.source == "bpf", || {
             format!("source is {:?}, not bpf", ready.source)
         });
