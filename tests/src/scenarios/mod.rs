@@ -1,5 +1,6 @@
 //! The scenarios, one file each: what is done to a host, and what must have been measured.
 
+mod abandoned;
 mod accept_then_drop;
 mod agent_restart;
 mod ana_error_first;
@@ -9,19 +10,23 @@ mod clean_cutover;
 mod controller_loss;
 mod degraded;
 mod deletion;
+mod event_loss;
 mod fast_io_fail;
 mod flap;
+mod ha_reconnect;
 mod healthy;
 mod husk;
 mod idle_volume;
 mod kernel_log;
 mod link_down;
+mod module_reload;
 mod multipath_off;
 mod namespace_removed;
 mod no_bpf;
 mod parked;
 mod pcie_mixed;
 mod per_namespace;
+mod rejecting;
 mod scene;
 mod scripted_faults;
 mod scripted_scene;
@@ -77,6 +82,9 @@ pub fn all() -> &'static [Scenario] {
         agent_restart::SCENARIO,
         no_bpf::SCENARIO,
         degraded::SCENARIO,
+        event_loss::SCENARIO,
+        abandoned::SCENARIO,
+        ha_reconnect::SCENARIO,
         scripted_target::SCENARIO,
         scripted_faults::SCENARIO,
         healthy::SCENARIO,
@@ -86,6 +94,7 @@ pub fn all() -> &'static [Scenario] {
         two_hosts::SCENARIO,
         pcie_mixed::SCENARIO,
         multipath_off::SCENARIO,
+        module_reload::SCENARIO,
     ]
 }
 

@@ -53,6 +53,11 @@ impl Agent {
         Self::spawn(command().args(["--sysfs", "/sys"]))
     }
 
+    /// Starts it with a setting from its environment.
+    pub fn start_set(variable: &str, value: &str) -> Result<Self> {
+        Self::spawn(command().env(variable, value))
+    }
+
     fn spawn(command: &mut Command) -> Result<Self> {
         let process = Process::start(command, ["window", "agent"]).context("the agent")?;
         Ok(Self { process })
@@ -110,6 +115,27 @@ impl Agent {
             .iter()
             .map(|(at, line)| Ok((*at, LogLine::parse(line)?)))
             .collect()
+    }
+
+    /// Waits until it logs a line in which `what` stands.
+    pub fn says(&mut self, what: &str) -> Result<LogLine> {
+        let waited_for = format!("the agent to say {what:?}");
+        wait::until(&waited_for, Duration::from_secs(10), || {
+            let mut lines = self.log_lines()?.into_iter();
+            let found = lines.find(|(_, line)| line.text().contains(what));
+            Ok(match found {
+                Some((_, line)) => Look::Seen(line),
+                None => Look::NotYet(self.process.still_runs().context("the agent")?),
+            })
+        })
+    }
+
+    /// Does something while the agent gets no processor.
+    pub fn while_halted<T>(&self, what: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.process.signal(Signal::STOP)?;
+        let done = what();
+        self.process.signal(Signal::CONT)?;
+        done
     }
 
     /// Ends it without a warning and returns every window it had printed.
