@@ -7,9 +7,10 @@ use anyhow::{Context as _, Result};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, mount};
 
-use super::{loopback, modules};
+use super::modules;
 use crate::lab::attribute;
 use crate::lab::host::{HOST_ID, HOST_NQN};
+use crate::lab::netlink;
 
 /// What is mounted before modules are loaded, in order: type and place.
 const MOUNTS: [(&str, &str); 7] = [
@@ -33,7 +34,7 @@ pub(super) fn up() -> Result<String> {
         .into_owned();
     modules::load_all(&modules::folder())?;
     mount_at("configfs", "/sys/kernel/config")?;
-    loopback::up().context("bring the loopback up")?;
+    netlink::loopback_up()?;
     host_identity()?;
     Ok(kernel)
 }

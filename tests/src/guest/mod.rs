@@ -5,7 +5,6 @@
 
 mod boot;
 mod cmdline;
-mod loopback;
 pub mod modules;
 mod report;
 mod run;

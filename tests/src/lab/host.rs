@@ -39,6 +39,10 @@ pub struct Timeouts {
     pub reconnect_delay: u32,
     /// Until the controller is given up.
     pub ctrl_loss_tmo: u32,
+    /// Until I/O fails instead of being held; it is held for ever without.
+    pub fast_io_fail_tmo: Option<u32>,
+    /// Until an unanswered keep-alive is a lost controller; the kernel's own without.
+    pub keep_alive_tmo: Option<u32>,
 }
 
 impl Default for Timeouts {
@@ -46,6 +50,8 @@ impl Default for Timeouts {
         Self {
             reconnect_delay: 1,
             ctrl_loss_tmo: 60,
+            fast_io_fail_tmo: None,
+            keep_alive_tmo: None,
         }
     }
 }
@@ -193,7 +199,7 @@ impl Host {
 }
 
 /// One association with the target.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Controller {
     /// The kernel's name, such as `nvme0`; reused once the controller is gone.
     pub name: String,
@@ -205,7 +211,24 @@ pub struct Controller {
 impl Controller {
     /// Its state as sysfs says it.
     pub fn state(&self) -> Result<String> {
-        attribute::read(&self.dir.join("state"))
+        self.attribute("state")
+    }
+
+    /// Any attribute that sysfs has of it.
+    pub fn attribute(&self, file: &str) -> Result<String> {
+        attribute::read(&self.dir.join(file))
+    }
+
+    /// The ANA state of its leg to a namespace; nothing if it has no such leg.
+    pub fn leg(&self, nsid: u32) -> Result<Option<String>> {
+        for entry in attribute::entries(&self.dir)? {
+            let has_it =
+                attribute::read(&entry.join("nsid")).is_ok_and(|read| read == nsid.to_string());
+            if has_it && let Ok(state) = attribute::read(&entry.join("ana_state")) {
+                return Ok(Some(state));
+            }
+        }
+        Ok(None)
     }
 
     /// Waits until its state is `state`.
@@ -251,7 +274,7 @@ pub struct Head {
 
 /// The option string that the kernel's `nvmf_parse_options` reads.
 fn options(to: &Endpoint, host: HostIdentity, timeouts: Timeouts) -> String {
-    format!(
+    let mut options = format!(
         "transport=tcp,traddr={},trsvcid={},nqn={},hostnqn={},hostid={},\
          reconnect_delay={},ctrl_loss_tmo={}",
         to.traddr,
@@ -261,7 +284,15 @@ fn options(to: &Endpoint, host: HostIdentity, timeouts: Timeouts) -> String {
         host.id,
         timeouts.reconnect_delay,
         timeouts.ctrl_loss_tmo
-    )
+    );
+    let optional = [
+        ("fast_io_fail_tmo", timeouts.fast_io_fail_tmo),
+        ("keep_alive_tmo", timeouts.keep_alive_tmo),
+    ];
+    for (key, value) in optional {
+        options.extend(value.map(|value| format!(",{key}={value}")));
+    }
+    options
 }
 
 /// Writes the options and returns the new controller's instance number. Blocks for the whole first connect.
@@ -321,13 +352,19 @@ mod tests {
             &to,
             HostIdentity::default(),
             Timeouts {
-                reconnect_delay: 1,
                 ctrl_loss_tmo: 30,
+                ..Timeouts::default()
             },
         );
         assert!(text.starts_with("transport=tcp,traddr=127.0.0.2,trsvcid=4420,nqn=nqn.test:a,"));
         assert!(text.contains(",hostnqn=nqn.2014-08.org.nvmexpress:uuid:11111111-"));
         assert!(text.ends_with(",reconnect_delay=1,ctrl_loss_tmo=30"));
+        let patience = Timeouts {
+            fast_io_fail_tmo: Some(2),
+            ..Timeouts::default()
+        };
+        let text = options(&to, HostIdentity::default(), patience);
+        assert!(text.ends_with(",ctrl_loss_tmo=60,fast_io_fail_tmo=2"));
     }
 
     #[test]

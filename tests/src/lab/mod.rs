@@ -1,8 +1,9 @@
 //! The lab: the vocabulary that scenarios are written in. Runs in the lab's guest only; nothing here is for a real host.
 //!
 //! One kernel is both sides: [`target`] offers subsystems through the kernel's own target, [`host`] connects to them,
-//! [`io`] uses them, [`truth`] traces what the driver did and [`agent`] is the program under test, [`programs`] what it
-//! and others print once. All of them tell the time on the boot clock. What a scenario checks and when it fails is the scenario's own affair.
+//! [`io`] uses them, [`truth`] traces what the driver did and [`agent`] is the program under test, [`recording`] the same
+//! while it writes a trace, [`programs`] what it and others print once, [`sampler`] what people make do with today. All of them
+//! tell the time on the boot clock. What a scenario checks and when it fails is the scenario's own affair.
 
 pub mod agent;
 pub mod attribute;
@@ -10,9 +11,14 @@ pub mod clock;
 pub mod hidden;
 pub mod host;
 pub mod io;
+pub mod link;
 pub mod modules;
+pub(crate) mod netlink;
+mod process;
 pub mod programs;
 pub mod protocol;
+pub mod recording;
+pub mod sampler;
 pub mod target;
 pub mod truth;
 pub mod wait;

@@ -17,7 +17,7 @@ use super::host::Endpoint;
 pub const NVMET: &str = "/sys/kernel/config/nvmet";
 
 /// The IANA port of NVMe/TCP.
-const SERVICE: u16 = 4420;
+pub const SERVICE: u16 = 4420;
 /// Size of a namespace. Its file is sparse.
 const NAMESPACE_BYTES: u64 = 16 << 20;
 /// The ANA group that every port and namespace is in unless told otherwise.
@@ -95,6 +95,15 @@ impl Target {
         attribute::write(&dir.join("buffered_io"), "1")?;
         attribute::write(&dir.join("ana_grpid"), &group.to_string())?;
         attribute::write(&dir.join("enable"), "1")
+    }
+
+    /// Takes a namespace away from every port, with an event to the hosts, or gives it back. The moment returned is just
+    /// before.
+    pub fn serve(&self, nsid: u32, served: bool) -> Result<BootNs> {
+        let dir = self.dir().join("namespaces").join(nsid.to_string());
+        let before = BootNs::now();
+        attribute::write(&dir.join("enable"), if served { "1" } else { "0" })?;
+        Ok(before)
     }
 
     /// A port by its number, whether it is open or not. Number 1 is at 127.0.0.2, 2 at 127.0.0.3 and so on.

@@ -8,7 +8,6 @@ use super::Scenario;
 use super::scene::Scene;
 use super::verdict::Verdict;
 use crate::lab::agent::Agent;
-use crate::lab::clock::Millis;
 use crate::lab::hidden::Hidden;
 use crate::lab::host::Controller;
 use crate::lab::target::AnaState::{Inaccessible, Optimized};
@@ -53,7 +52,7 @@ fn run(lab: &mut Lab) -> Result<String> {
     // The volume goes to and fro between the ports.
     let (mut from, mut to) = ((1, &scene.source), (2, &scene.destination));
     for lack in &LACKS {
-        measure(&scene, lack, from, to.0, &mut verdict).context(lack.name)?;
+        measure(&scene, lack, from, to, &mut verdict).context(lack.name)?;
         std::mem::swap(&mut from, &mut to);
     }
     verdict.close()
@@ -64,7 +63,7 @@ fn measure(
     scene: &Scene,
     lack: &Lack,
     (from, source): (u8, &Controller),
-    to: u8,
+    (to, destination): (u8, &Controller),
     verdict: &mut Verdict,
 ) -> Result<()> {
     let mut agent = (lack.start)()?;
@@ -75,7 +74,7 @@ fn measure(
     let log = agent.log_lines()?;
     agent.windows(1)?;
     let windows = agent.stop()?;
-    let truth = scene.truth.cutover(flip, source)?.span;
+    let truth = scene.truth.cutover(flip, source, destination)?;
 
     let warnings: Vec<_> = log
         .iter()
@@ -98,28 +97,7 @@ fn measure(
         });
         return Ok(());
     };
-    let span = window.span()?;
-    let (begin, end) = (span.begin - truth.begin, span.end - truth.end);
-    let error = Duration::from_nanos(window.error_ns);
-    verdict.figure(format!(
-        "{} window {} ms true {} ms begin {begin} end {end} ms error {} ms",
-        lack.name,
-        Millis(span.length()),
-        Millis(truth.length()),
-        Millis(error),
-    ));
-    for (which, offset) in [("begin", begin), ("end", end)] {
-        verdict.require(offset.magnitude() <= error, || {
-            format!(
-                "{}: the {which} is {offset} ms from the truth, the error bound {error:?}",
-                lack.name
-            )
-        });
-    }
-    verdict.require(window.source == "poll", || {
-        format!("{}: source {}", lack.name, window.source)
-    });
-    Ok(())
+    verdict.looked_at(lack.name, window, &truth)
 }
 
 /// The agent started while a folder is empty.

@@ -8,7 +8,6 @@ use super::Scenario;
 use super::scene::Scene;
 use super::watched::Watched;
 use crate::lab::target::AnaState::{Inaccessible, Optimized};
-use crate::lab::truth::BegunBy;
 use crate::lab::{Lab, wait};
 
 pub(super) const SCENARIO: Scenario = Scenario {
@@ -20,23 +19,23 @@ pub(super) const SCENARIO: Scenario = Scenario {
 
 fn run(lab: &mut Lab) -> Result<String> {
     let mut scene = Scene::set(lab)?;
-    let watched = Watched::start(&mut scene.truth)?;
+    let watched = Watched::start_in_time(&mut scene.truth)?;
 
     let flip = scene.target.port(1).ana(Inaccessible)?;
     wait::pause(Duration::from_secs(2));
     scene.target.port(2).ana(Optimized)?;
     watched.agent.windows(1)?;
 
-    let truth = scene.truth.cutover(flip, &scene.source)?;
+    let truth = scene
+        .truth
+        .cutover(flip, &scene.source, &scene.destination)?;
     let ([window], mut verdict) = watched.windows()?;
     verdict.window(&window, &truth)?;
     verdict.causes(&window, &truth, [&scene.source, &scene.destination]);
-    let idle = matches!(truth.begun_by[..], [(_, BegunBy::AnaLog)]);
+    let idle = matches!(truth.begun_by[..], [(_, "ana-log")]);
     verdict.require(idle, || {
         format!("the volume was not idle: {:?}", truth.begun_by)
     });
-    verdict.require(window.class == "cutover", || {
-        format!("class is {}", window.class)
-    });
+    verdict.class(&window, "cutover");
     verdict.close()
 }

@@ -1,19 +1,38 @@
 //! The scenarios, one file each: what is done to a host, and what must have been measured.
 
+mod abandoned;
+mod accept_then_drop;
+mod agent_restart;
+mod ana_error_first;
+mod ana_log_hangs;
+mod bouncing;
 mod clean_cutover;
+mod controller_loss;
 mod degraded;
+mod deletion;
+mod event_loss;
+mod fast_io_fail;
+mod flap;
+mod ha_reconnect;
 mod healthy;
 mod husk;
 mod idle_volume;
 mod kernel_log;
+mod link_down;
+mod module_reload;
 mod multipath_off;
+mod namespace_removed;
+mod no_bpf;
 mod parked;
 mod pcie_mixed;
+mod per_namespace;
+mod rejecting;
 mod scene;
 mod scripted_faults;
 mod scripted_scene;
 mod scripted_target;
 mod second_freeze;
+mod stage;
 mod stuck_connecting;
 mod target_dies;
 mod truth_agrees;
@@ -49,7 +68,23 @@ pub fn all() -> &'static [Scenario] {
         second_freeze::SCENARIO,
         target_dies::SCENARIO,
         idle_volume::SCENARIO,
+        flap::SCENARIO,
+        ana_error_first::SCENARIO,
+        ana_log_hangs::SCENARIO,
+        per_namespace::SCENARIO,
+        namespace_removed::SCENARIO,
+        bouncing::SCENARIO,
+        controller_loss::SCENARIO,
+        fast_io_fail::SCENARIO,
+        deletion::SCENARIO,
+        accept_then_drop::SCENARIO,
+        link_down::SCENARIO,
+        agent_restart::SCENARIO,
+        no_bpf::SCENARIO,
         degraded::SCENARIO,
+        event_loss::SCENARIO,
+        abandoned::SCENARIO,
+        ha_reconnect::SCENARIO,
         scripted_target::SCENARIO,
         scripted_faults::SCENARIO,
         healthy::SCENARIO,
@@ -59,6 +94,7 @@ pub fn all() -> &'static [Scenario] {
         two_hosts::SCENARIO,
         pcie_mixed::SCENARIO,
         multipath_off::SCENARIO,
+        module_reload::SCENARIO,
     ]
 }
 

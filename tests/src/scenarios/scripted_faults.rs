@@ -7,9 +7,7 @@ use anyhow::{Context as _, Result, anyhow};
 
 use super::Scenario;
 use super::kernel_log::KernelLog;
-use super::scripted_scene::{
-    ALONE, NQN, SHARED, SOON, Volume, connect, leg, of_controller, target, wait_for_leg,
-};
+use super::scripted_scene::{ALONE, NQN, SHARED, SOON, Volume, connect, target, wait_for_leg};
 use super::verdict::Verdict;
 use crate::lab::Lab;
 use crate::lab::clock::{BootNs, Millis};
@@ -84,12 +82,12 @@ fn husk(host: &Host, verdict: &mut Verdict) -> Result<Target> {
         .transcript()
         .wait("the husk's scan", SOON, scanned)?;
     for nsid in [SHARED, ALONE] {
-        let found = leg(&husk, nsid)?;
+        let found = husk.leg(nsid)?;
         verdict.require(found.is_none(), || {
             format!("husk: a leg to namespace {nsid}: {found:?}")
         });
     }
-    let of_one = [&serving, &husk].map(|controller| of_controller(controller, "subsysnqn"));
+    let of_one = [&serving, &husk].map(|controller| controller.attribute("subsysnqn"));
     let same = of_one
         .iter()
         .all(|nqn| nqn.as_ref().is_ok_and(|nqn| nqn == NQN));
@@ -191,7 +189,7 @@ fn ana_log_hangs(host: &Host, verdict: &mut Verdict) -> Result<Target> {
     verdict.require(moved == 64 << 10, || {
         format!("ana-log-hangs: {moved} bytes on the other leg")
     });
-    let stale = leg(&first, SHARED)?;
+    let stale = first.leg(SHARED)?;
     verdict.require(stale.as_deref() == Some("optimized"), || {
         format!("ana-log-hangs: sysfs says {stale:?} without the log")
     });
@@ -210,7 +208,7 @@ fn ana_unannounced(host: &Host, verdict: &mut Verdict) -> Result<Target> {
     let left = target.port(0);
     left.ana(NQN, GroupId(1), AnaState::Inaccessible, Announce::Silently)?;
     wait::pause(Duration::from_millis(300));
-    let unaware = leg(&first, SHARED)?;
+    let unaware = first.leg(SHARED)?;
     verdict.require(unaware.as_deref() == Some("optimized"), || {
         format!("ana-unannounced: sysfs says {unaware:?} before any I/O")
     });
@@ -294,7 +292,7 @@ fn path_errors(host: &Host, verdict: &mut Verdict) -> Result<Target> {
 fn repeated_number(host: &Host, verdict: &mut Verdict) -> Result<Target> {
     let mut log = KernelLog::start()?;
     let (target, first) = one_leg(host)?;
-    let number = Cntlid(of_controller(&first, "cntlid")?.parse()?);
+    let number = Cntlid(first.attribute("cntlid")?.parse()?);
     let repeated_cntlid = [(NQN.to_owned(), number)].into();
     target.port(1).behave(Behaviour {
         repeated_cntlid,

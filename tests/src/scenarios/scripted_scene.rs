@@ -2,16 +2,15 @@
 //! volumes.
 
 use std::fs::{File, OpenOptions};
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use rustix::fs::OFlags;
 
-use crate::lab::attribute;
 use crate::lab::host::{Controller, Endpoint, Head, Host};
+use crate::lab::target::SERVICE;
 use crate::lab::wait::{self, Look};
 use crate::target::{ExportPlan, NamespacePlan, Plan, PortPlan, SubsystemPlan, Target};
 
@@ -27,19 +26,23 @@ pub(super) const SOON: Duration = Duration::from_secs(10);
 
 /// A target whose first port serves both namespaces and whose second is as `second` says.
 pub(super) fn target(second: ExportPlan) -> Result<Target> {
-    let namespaces = [SHARED, ALONE].map(NamespacePlan::new);
-    let subsystem = namespaces
-        .into_iter()
-        .fold(SubsystemPlan::new(NQN), SubsystemPlan::namespace);
-    let plan = Plan::new()
-        .subsystem(subsystem)
-        .port(PortPlan::new(address(2)).export(ExportPlan::new(NQN)))
-        .port(PortPlan::new(address(3)).export(second));
-    Target::start(&plan)
+    let ports = [(2, ExportPlan::new(NQN)), (3, second)];
+    let ports = ports.map(|(last, export)| (Ipv4Addr::new(127, 0, 0, last), export));
+    serving(&[SHARED, ALONE], ports)
 }
 
-fn address(last: u8) -> SocketAddr {
-    SocketAddr::from(([127, 0, 0, last], 4420))
+/// A target of these namespaces whose ports, at these addresses, serve what they are told to.
+pub(super) fn serving(
+    nsids: &[u32],
+    ports: impl IntoIterator<Item = (Ipv4Addr, ExportPlan)>,
+) -> Result<Target> {
+    let namespaces = nsids.iter().copied().map(NamespacePlan::new);
+    let subsystem = namespaces.fold(SubsystemPlan::new(NQN), SubsystemPlan::namespace);
+    let plan = Plan::new().subsystem(subsystem);
+    let plan = ports.into_iter().fold(plan, |plan, (address, export)| {
+        plan.port(PortPlan::new((address, SERVICE).into()).export(export))
+    });
+    Target::start(&plan)
 }
 
 /// Where a port of the target is for the host.
@@ -59,23 +62,6 @@ pub(super) fn connect(host: &Host, target: &Target, port: usize) -> Result<Contr
     host.connect(endpoint(target, port)?)
 }
 
-/// An attribute of a controller.
-pub(super) fn of_controller(controller: &Controller, file: &str) -> Result<String> {
-    attribute::read(&directory(controller).join(file))
-}
-
-/// The ANA state of a controller's leg of a namespace; nothing if it has no such leg.
-pub(super) fn leg(controller: &Controller, nsid: u32) -> Result<Option<String>> {
-    for entry in attribute::entries(&directory(controller))? {
-        let has_it =
-            attribute::read(&entry.join("nsid")).is_ok_and(|read| read == nsid.to_string());
-        if has_it && let Ok(state) = attribute::read(&entry.join("ana_state")) {
-            return Ok(Some(state));
-        }
-    }
-    Ok(None)
-}
-
 /// Waits until a leg is as wanted: in an ANA state, or not there.
 pub(super) fn wait_for_leg(controller: &Controller, nsid: u32, wanted: Option<&str>) -> Result<()> {
     let what = format!(
@@ -83,17 +69,13 @@ pub(super) fn wait_for_leg(controller: &Controller, nsid: u32, wanted: Option<&s
         controller.name
     );
     wait::until(&what, SOON, || {
-        let seen = leg(controller, nsid)?;
+        let seen = controller.leg(nsid)?;
         Ok(if seen.as_deref() == wanted {
             Look::Seen(())
         } else {
             Look::NotYet(format!("{seen:?}"))
         })
     })
-}
-
-fn directory(controller: &Controller) -> PathBuf {
-    Path::new("/sys/class/nvme").join(&controller.name)
 }
 
 /// A volume under direct I/O.

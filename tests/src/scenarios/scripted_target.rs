@@ -5,9 +5,7 @@ use anyhow::Result;
 
 use super::Scenario;
 use super::kernel_log::KernelLog;
-use super::scripted_scene::{
-    ALONE, NQN, SHARED, SOON, Volume, connect, leg, of_controller, target, wait_for_leg,
-};
+use super::scripted_scene::{ALONE, NQN, SHARED, SOON, Volume, connect, target, wait_for_leg};
 use super::verdict::Verdict;
 use crate::lab::Lab;
 use crate::lab::clock::{BootNs, Millis};
@@ -41,10 +39,10 @@ fn run(lab: &mut Lab) -> Result<String> {
     let alone = lab.host.head(NQN, ALONE)?;
     wait_for_leg(&source, SHARED, Some("optimized"))?;
     wait_for_leg(&destination, SHARED, Some("non-optimized"))?;
-    verdict.require(leg(&destination, ALONE)?.is_none(), || {
+    verdict.require(destination.leg(ALONE)?.is_none(), || {
         "a leg that is not served".to_owned()
     });
-    let numbers = [&source, &destination].map(|found| of_controller(found, "cntlid"));
+    let numbers = [&source, &destination].map(|found| found.attribute("cntlid"));
     let numbers = numbers.into_iter().collect::<Result<Vec<_>>>()?;
     verdict.require(numbers == ["1", "2"], || {
         format!("controllers are numbered {numbers:?}")

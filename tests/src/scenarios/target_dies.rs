@@ -20,7 +20,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
 
 fn run(lab: &mut Lab) -> Result<String> {
     let mut scene = Scene::set(lab)?;
-    let watched = Watched::start(&mut scene.truth)?;
+    let watched = Watched::start_in_time(&mut scene.truth)?;
     let io = Io::start(&scene.head)?;
 
     let death = io.between_operations(|| {
@@ -41,8 +41,6 @@ fn run(lab: &mut Lab) -> Result<String> {
     verdict.window(&window, &truth)?;
     verdict.causes(&window, &truth, [&scene.source, &scene.source]);
     verdict.gap(&seen, &window.span()?)?;
-    verdict.require(window.class == "outage", || {
-        format!("class is {}", window.class)
-    });
+    verdict.class(&window, "outage");
     verdict.close()
 }

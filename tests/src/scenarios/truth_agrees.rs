@@ -7,12 +7,11 @@ use std::time::Duration;
 use anyhow::Result;
 
 use super::Scenario;
-use super::scene::Scene;
+use super::scene::{Scene, Way};
 use super::verdict::Verdict;
+use crate::lab::Lab;
 use crate::lab::clock::{BootNs, Millis};
 use crate::lab::io::Io;
-use crate::lab::target::AnaState::{Inaccessible, Optimized};
-use crate::lab::{Lab, wait};
 
 pub(super) const SCENARIO: Scenario = Scenario {
     name: "truth-agrees",
@@ -28,10 +27,7 @@ fn run(lab: &mut Lab) -> Result<String> {
     let scene = Scene::set(lab)?;
     let io = Io::start(&scene.head)?;
 
-    let flip = io.between_operations(|| scene.target.port(1).ana(Inaccessible))?;
-    wait::pause(Duration::from_millis(500));
-    scene.target.port(2).ana(Optimized)?;
-    io.flowing_since(BootNs::now())?;
+    let flip = scene.cut_over(&io, Way::There, Duration::from_millis(500))?;
 
     let death = io.between_operations(|| {
         let death = scene.target.port(2).vanish()?;
@@ -47,7 +43,9 @@ fn run(lab: &mut Lab) -> Result<String> {
     io.flowing_since(BootNs::now())?;
 
     let seen = io.stop()?;
-    let moved = scene.truth.cutover(flip, &scene.source)?;
+    let moved = scene
+        .truth
+        .cutover(flip, &scene.source, &scene.destination)?;
     let lost = scene.truth.controller_loss(death, &scene.destination)?;
     let mut verdict = Verdict::default();
     for (what, truth) in [("cutover", moved), ("loss", lost)] {

@@ -1,35 +1,31 @@
 //! The agent under test: started as a user would, read as a consumer of its output would.
 
-mod lines;
 mod log;
 mod window;
 
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail, ensure};
-use rustix::process::{Pid, Signal, kill_process};
+use anyhow::{Context as _, Result};
+use rustix::process::Signal;
 
 use super::attribute;
 use super::clock::BootNs;
+use super::process::Process;
+use super::programs::PATHWARDEN;
 use super::wait::{self, Look};
-use lines::Lines;
 pub use log::{LogLine, Ready};
 pub use window::{Cause, ControllerName, Window};
 
-const PROGRAM: &str = "/usr/bin/pathwarden";
 /// User and group `nobody`.
 const NOBODY: u32 = 65_534;
 
 /// A running agent.
 #[derive(Debug)]
 pub struct Agent {
-    child: Child,
-    started: BootNs,
-    windows: Lines,
-    log: Lines,
+    process: Process,
 }
 
 /// Anonymous memory of the agent, KiB.
@@ -52,44 +48,48 @@ impl Agent {
         Self::spawn(command().uid(NOBODY).gid(NOBODY))
     }
 
+    /// Starts it on a folder that might be any host's: it looks at sysfs and asks nothing of the kernel it runs on.
+    pub fn start_looking_only() -> Result<Self> {
+        Self::spawn(command().args(["--sysfs", "/sys"]))
+    }
+
+    /// Starts it with a setting from its environment.
+    pub fn start_set(variable: &str, value: &str) -> Result<Self> {
+        Self::spawn(command().env(variable, value))
+    }
+
     fn spawn(command: &mut Command) -> Result<Self> {
-        let started = BootNs::now();
-        let mut child = command
-            .spawn()
-            .with_context(|| format!("start {PROGRAM}"))?;
-        let stdout = child.stdout.take().context("the agent's standard output")?;
-        let stderr = child.stderr.take().context("the agent's standard error")?;
-        Ok(Self {
-            child,
-            started,
-            windows: Lines::collect("window", stdout)?,
-            log: Lines::collect("agent", stderr)?,
-        })
+        let process = Process::start(command, ["window", "agent"]).context("the agent")?;
+        Ok(Self { process })
     }
 
     /// Waits until its probes are attached and its first snapshot is done.
     pub fn ready(&mut self) -> Result<Ready> {
         wait::until("the agent to be ready", Duration::from_secs(20), || {
+            let started = self.process.started;
             let ready = self
                 .log_lines()?
                 .iter()
-                .find_map(|(at, line)| line.ready(at.since(self.started)));
-            match ready {
-                Some(ready) => Ok(Look::Seen(ready)),
-                None => match self.child.try_wait().context("wait for the agent")? {
-                    Some(status) => bail!("the agent ended with {status}: {}", self.log.tail()),
-                    None => Ok(Look::NotYet(self.log.tail())),
-                },
-            }
+                .find_map(|(at, line)| line.ready(at.since(started)));
+            Ok(match ready {
+                Some(ready) => Look::Seen(ready),
+                None => Look::NotYet(self.process.still_runs().context("the agent")?),
+            })
         })
     }
 
     /// Its memory now.
     pub fn memory(&self) -> Result<Memory> {
         let status = Path::new("/proc")
-            .join(self.child.id().to_string())
+            .join(self.process.id().to_string())
             .join("status");
         memory(&attribute::read(&status)?)
+    }
+
+    /// The windows that it has printed so far.
+    pub fn windows_so_far(&self) -> Result<Vec<Window>> {
+        let lines = self.process.printed();
+        lines.iter().map(|(_, line)| Window::parse(line)).collect()
     }
 
     /// Waits until it has printed `count` windows and returns all of them.
@@ -98,7 +98,7 @@ impl Agent {
             &format!("{count} windows of the agent"),
             Duration::from_secs(5),
             || {
-                let windows = self.printed()?;
+                let windows = self.windows_so_far()?;
                 Ok(if windows.len() >= count {
                     Look::Seen(windows)
                 } else {
@@ -110,63 +110,50 @@ impl Agent {
 
     /// The log so far, each line with the moment it was read.
     pub fn log_lines(&self) -> Result<Vec<(BootNs, LogLine)>> {
-        let lines = self.log.so_far();
+        let lines = self.process.said();
         lines
             .iter()
             .map(|(at, line)| Ok((*at, LogLine::parse(line)?)))
             .collect()
     }
 
-    /// Asks it to end and returns every window it printed, the last words included.
-    pub fn stop(mut self) -> Result<Vec<Window>> {
-        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
-        kill_process(pid.context("the agent's process id")?, Signal::TERM).context("SIGTERM")?;
-        let status = self.ended()?;
-        ensure!(
-            status.success(),
-            "the agent ended with {status}: {}",
-            self.log.tail()
-        );
-        self.windows.finish()?;
-        self.printed()
-    }
-
-    fn ended(&mut self) -> Result<ExitStatus> {
-        wait::until("the agent to end", Duration::from_secs(10), || {
-            Ok(match self.child.try_wait().context("wait for the agent")? {
-                Some(status) => Look::Seen(status),
-                None => Look::NotYet(self.log.tail()),
+    /// Waits until it logs a line in which `what` stands.
+    pub fn says(&mut self, what: &str) -> Result<LogLine> {
+        let waited_for = format!("the agent to say {what:?}");
+        wait::until(&waited_for, Duration::from_secs(10), || {
+            let mut lines = self.log_lines()?.into_iter();
+            let found = lines.find(|(_, line)| line.text().contains(what));
+            Ok(match found {
+                Some((_, line)) => Look::Seen(line),
+                None => Look::NotYet(self.process.still_runs().context("the agent")?),
             })
         })
     }
 
-    fn printed(&self) -> Result<Vec<Window>> {
-        self.windows
-            .so_far()
-            .iter()
-            .map(|(_, line)| Window::parse(line))
-            .collect()
+    /// Does something while the agent gets no processor.
+    pub fn while_halted<T>(&self, what: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.process.signal(Signal::STOP)?;
+        let done = what();
+        self.process.signal(Signal::CONT)?;
+        done
     }
-}
 
-impl Drop for Agent {
-    /// For a scenario that failed before it stopped the agent.
-    fn drop(&mut self) {
-        if matches!(self.child.try_wait(), Ok(None))
-            && let Err(error) = self.child.kill().and_then(|()| self.child.wait())
-        {
-            eprintln!("agent: could not be killed: {error}");
-        }
+    /// Ends it without a warning and returns every window it had printed.
+    pub fn kill(mut self) -> Result<Vec<Window>> {
+        self.process.kill().context("the agent")?;
+        self.windows_so_far()
+    }
+
+    /// Asks it to end and returns every window it printed, the last words included.
+    pub fn stop(mut self) -> Result<Vec<Window>> {
+        self.process.stop().context("the agent")?;
+        self.windows_so_far()
     }
 }
 
 fn command() -> Command {
-    let mut command = Command::new(PROGRAM);
-    command
-        .args(["run", "-o", "json", "--log-format", "json"])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+    let mut command = Command::new(PATHWARDEN);
+    command.args(["run", "-o", "json", "--log-format", "json"]);
     command
 }
 

@@ -18,6 +18,8 @@ pub struct Window {
     pub end_ns: Option<BootNs>,
     /// Its length, nanoseconds; null when an end was not seen.
     pub duration_ns: Option<u64>,
+    /// How long it was seen to be at least, nanoseconds, when its length is not known.
+    pub at_least_ns: Option<u64>,
     /// Whether it goes on.
     pub open: bool,
     /// It began before the agent looked.
@@ -28,6 +30,8 @@ pub struct Window {
     pub class: String,
     /// `queued`, `failing` or `lost`.
     pub severity: String,
+    /// Since when I/O failed instead of being held; null if it never did.
+    pub failing_since_ns: Option<BootNs>,
     /// Why it began.
     pub cause_begin: Cause,
     /// Why it ended.

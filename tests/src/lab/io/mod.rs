@@ -81,6 +81,18 @@ impl Io {
         })
     }
 
+    /// Waits until an operation begun after `moment` fails.
+    pub fn failing_since(&self, moment: BootNs) -> Result<()> {
+        wait::until("I/O to fail", Duration::from_secs(15), || {
+            let failed = self.shared.record().failed_since(moment);
+            Ok(if failed {
+                Look::Seen(())
+            } else {
+                Look::NotYet("none failed".to_owned())
+            })
+        })
+    }
+
     /// Does something between two operations. One that is under way when its path goes may still complete well, a few
     /// milliseconds into the window: the answer was there already. Such a completion says nothing about the window.
     pub fn between_operations<T>(&self, what: impl FnOnce() -> T) -> T {

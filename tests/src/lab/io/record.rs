@@ -38,6 +38,24 @@ impl Record {
         later.filter(|done| done.error.is_none()).count()
     }
 
+    /// Whether an operation begun since `moment` failed.
+    pub fn failed_since(&self, moment: BootNs) -> bool {
+        let mut later = self
+            .completions
+            .iter()
+            .rev()
+            .take_while(|done| done.begun >= moment);
+        later.any(|done| done.error.is_some())
+    }
+
+    /// When the first operation failed, if one did.
+    pub fn first_error(&self) -> Option<BootNs> {
+        let mut completions = self.completions.iter();
+        completions
+            .find(|done| done.error.is_some())
+            .map(|done| done.at)
+    }
+
     /// The errors, in order.
     pub fn errors(&self) -> Vec<&str> {
         self.completions
@@ -151,6 +169,8 @@ mod tests {
             }
         );
         assert_eq!(record.errors(), ["I/O error"]);
+        assert_eq!(record.first_error(), Some(BootNs(900)));
+        assert!(record.failed_since(BootNs(899)) && !record.failed_since(BootNs(901)));
     }
 
     #[test]

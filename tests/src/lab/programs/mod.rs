@@ -1,10 +1,11 @@
-//! Programs that are run once and whose output is read: the agent's `status` and `inspect`, and nvme-cli's `list-subsys`,
+//! Programs that are run once and whose output is read: the agent's `status`, `inspect` and `replay`, and nvme-cli's `list-subsys`,
 //! which does not know the agent and must say the same of every controller ([`agreement`]).
 
 pub mod agreement;
 mod desired;
 mod inspect;
 mod list_subsys;
+mod replay;
 mod status;
 
 use std::process::{Command, Stdio};
@@ -18,6 +19,7 @@ use super::clock::BootNs;
 pub use desired::Desired;
 pub use inspect::{Finding, Inspect, Verdict};
 pub use list_subsys::ListSubsys;
+pub use replay::Replay;
 pub use status::{Controller, Leg, Namespace, Status, Subsystem};
 
 /// The agent.
@@ -48,10 +50,16 @@ pub struct Finished {
 
 /// Runs a program to its end. A signal that ends it is an error, an exit code is not.
 pub fn once(program: &str, arguments: &[&str]) -> Result<Finished> {
+    with_settings(program, arguments, &[])
+}
+
+/// The same with these variables in its environment.
+fn with_settings(program: &str, arguments: &[&str], settings: &[(&str, &str)]) -> Result<Finished> {
     let doing = || format!("run {program} {}", arguments.join(" "));
     let begin = BootNs::now();
     let output = Command::new(program)
         .args(arguments)
+        .envs(settings.iter().copied())
         .stdin(Stdio::null())
         .output()
         .with_context(doing)?;

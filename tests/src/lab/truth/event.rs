@@ -75,6 +75,8 @@ impl WireAna {
 pub(super) struct Event {
     /// When.
     pub(super) at: BootNs,
+    /// By which thread.
+    pub(super) thread: u32,
     /// Which, with what.
     pub(super) call: Call,
 }
@@ -93,7 +95,9 @@ impl fmt::Display for Event {
             } => {
                 write!(f, "ana {controller} group {group} of {nsids}: {state}")
             }
-            Call::SetLive => f.write_str("set_live"),
+            Call::SetLive { leg } => write!(f, "set_live {leg}"),
+            Call::Add { leg } => write!(f, "add {leg}"),
+            Call::Remove { leg } => write!(f, "remove {leg}"),
             Call::Failover => f.write_str("failover"),
             Call::Connect { controller } => write!(f, "connect {controller}"),
             Call::Uninit { controller } => write!(f, "uninit {controller}"),
@@ -116,7 +120,11 @@ pub(super) enum Call {
         state: WireAna,
     },
     /// `nvme_mpath_set_live`: a leg is accessible and its controller live.
-    SetLive,
+    SetLive { leg: Pointer },
+    /// `nvme_mpath_add_disk`: a leg is being added; it may be set live on the way.
+    Add { leg: Pointer },
+    /// `nvme_ns_remove`: a leg is being removed.
+    Remove { leg: Pointer },
     /// `nvme_failover_req`: a failed request goes back to the head.
     Failover,
     /// `nvmf_connect_admin_queue`: a controller connects.
@@ -143,7 +151,11 @@ fn parse_line(line: &str) -> Result<Event> {
     let (_, call) = line.rsplit_once(": (").context("no function")?;
     let head = line[..line.len() - call.len()].trim_end_matches(": (");
     let (before, name) = head.rsplit_once(": ").context("no event name")?;
-    let time = before.rsplit_once(' ').context("no time")?.1;
+    let mut words = before.split_whitespace().rev();
+    let time = words.next().context("no time")?;
+    // The flags, the CPU, and the end of the task's name with its number.
+    let task = words.nth(2).context("no task")?;
+    let (_, thread) = task.rsplit_once('-').context("no thread")?;
     let (_, arguments) = call.split_once(')').context("no end of the function")?;
     let arguments = Arguments::read(arguments)?;
     let call = match name {
@@ -160,7 +172,15 @@ fn parse_line(line: &str) -> Result<Event> {
             nsids: u32::try_from(arguments.number("nsids")?)?,
             state: WireAna(u8::try_from(arguments.number("state")?)?),
         },
-        "set_live" => Call::SetLive,
+        "set_live" => Call::SetLive {
+            leg: arguments.pointer("leg")?,
+        },
+        "add" => Call::Add {
+            leg: arguments.pointer("leg")?,
+        },
+        "remove" => Call::Remove {
+            leg: arguments.pointer("leg")?,
+        },
         "failover" => Call::Failover,
         "connect" => Call::Connect {
             controller: arguments.pointer("controller")?,
@@ -172,6 +192,9 @@ fn parse_line(line: &str) -> Result<Event> {
     };
     Ok(Event {
         at: moment(time)?,
+        thread: thread
+            .parse()
+            .with_context(|| format!("thread {thread:?}"))?,
         call,
     })
 }
@@ -270,22 +293,25 @@ mod tests {
             controller,
             new: State::Resetting,
         };
+        let kick = Call::Kick {
+            controller: Pointer(16),
+        };
+        let set_live = Call::SetLive {
+            leg: Pointer(0xffff_8f3c_42b1_a000),
+        };
         let expected = [
-            (28_950_612, Call::Failover),
-            (28_961_043, ana),
-            (
-                29_000_000,
-                Call::Kick {
-                    controller: Pointer(16),
-                },
-            ),
-            (30_000_001, state),
-            (31_005_100, Call::SetLive),
+            (28_950_612, 0, Call::Failover),
+            (28_961_043, 12, ana),
+            (29_000_000, 31, kick),
+            (30_000_001, 77, state),
+            (31_005_100, 12, set_live),
         ];
-        let expected: Vec<_> = expected
-            .into_iter()
-            .map(|(time, call)| Event { at: at(time), call })
-            .collect();
+        let event = |(time, thread, call)| Event {
+            at: at(time),
+            thread,
+            call,
+        };
+        let expected: Vec<_> = expected.into_iter().map(event).collect();
         assert_eq!(events, expected);
     }
 

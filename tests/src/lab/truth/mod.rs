@@ -5,6 +5,7 @@
 //! Namespace Access" log page). Times have the microsecond that the trace prints. A trace that lost something is an error.
 
 mod event;
+mod sign;
 mod window;
 
 use std::path::{Path, PathBuf};
@@ -14,8 +15,9 @@ use anyhow::{Context as _, Result, bail, ensure};
 use super::attribute;
 use super::clock::BootNs;
 use super::host::Controller;
-use event::{Event, Pointer};
-pub use window::{BegunBy, TrueWindow};
+use event::Event;
+pub use sign::Sign;
+pub use window::TrueWindow;
 
 const TRACEFS: &str = "/sys/kernel/tracing";
 /// Name of the trace instance and of the group of events.
@@ -24,7 +26,7 @@ const NAME: &str = "pathwarden_truth";
 const BUFFER_KB: &str = "2048";
 
 /// The events: name, function and what is fetched at its entry.
-const EVENTS: [(&str, &str); 7] = [
+const EVENTS: [(&str, &str); 9] = [
     (
         "state",
         "nvme_change_ctrl_state controller=$arg1:x64 new=$arg2:u32",
@@ -36,6 +38,8 @@ const EVENTS: [(&str, &str); 7] = [
          state=+16($arg2):u8",
     ),
     ("set_live", "nvme_mpath_set_live leg=$arg1:x64"),
+    ("add", "nvme_mpath_add_disk leg=$arg1:x64"),
+    ("remove", "nvme_ns_remove leg=$arg1:x64"),
     ("failover", "nvme_failover_req request=$arg1:x64"),
     ("connect", "nvmf_connect_admin_queue controller=$arg1:x64"),
     ("uninit", "nvme_uninit_ctrl controller=$arg1:x64"),
@@ -85,30 +89,52 @@ impl Truth {
         attribute::write(&self.instance.join("events").join(NAME).join("enable"), "1")
     }
 
-    /// The window that began when `source` was made inaccessible at `flip` and ended when any leg came live by its ANA log.
-    pub fn cutover(&self, flip: BootNs, source: &Controller) -> Result<TrueWindow> {
-        self.window(flip, source, window::cutover)
+    /// The window that began when `from` was made inaccessible at `flip`, by its ANA log or a request that failed before,
+    /// and ended when the ANA log of `to` set a leg live.
+    pub fn cutover(&self, flip: BootNs, from: &Controller, to: &Controller) -> Result<TrueWindow> {
+        let begins = [Sign::FailedIo, Sign::LogTakes(from)];
+        self.window(flip, &begins, &[Sign::LogGives(to)])
     }
 
     /// The window that began when `controller` left the live state after `mark` and ended when it was live again.
     pub fn controller_loss(&self, mark: BootNs, controller: &Controller) -> Result<TrueWindow> {
-        self.window(mark, controller, window::controller_loss)
+        self.window(mark, &[Sign::Down(controller)], &[Sign::Live(controller)])
     }
 
-    fn window(
+    /// The window that began at the first of the signs `begins` since `from`, and ended at the first of `ends` after it.
+    pub fn window(
         &self,
         from: BootNs,
-        controller: &Controller,
-        find: fn(&[Event], BootNs, Pointer) -> Result<TrueWindow>,
+        begins: &[Sign<&Controller>],
+        ends: &[Sign<&Controller>],
     ) -> Result<TrueWindow> {
         let events = self.events()?;
-        let window = find(&events, from, window::pointer_of(&events, controller)?)
+        let resolved = |signs: &[Sign<&Controller>]| {
+            let pointer = |controller: &Controller| window::pointer_of(&events, controller);
+            let signs = signs.iter().map(|sign| sign.try_map(pointer));
+            signs.collect::<Result<Vec<_>>>()
+        };
+        let (begins, ends) = (resolved(begins)?, resolved(ends)?);
+        let window = window::find(&sign::all(&events), from, &begins, &ends)
             .with_context(|| excerpt(&events, from))?;
         // For whoever reads the console because the agent's window differs.
         for end in [window.span.begin, window.span.end] {
             eprintln!("truth: {}", excerpt(&events, end));
         }
         Ok(window)
+    }
+
+    /// When the trace first shows a sign since `from`.
+    pub fn moment(&self, from: BootNs, of: Sign<&Controller>) -> Result<BootNs> {
+        let events = self.events()?;
+        let wanted = of.try_map(|controller| window::pointer_of(&events, controller))?;
+        let signs = sign::all(&events);
+        let found = signs
+            .iter()
+            .find(|(at, sign)| *at >= from && *sign == wanted);
+        found
+            .map(|(at, _)| *at)
+            .with_context(|| format!("no {wanted:?} since {from}; {}", excerpt(&events, from)))
     }
 
     fn events(&self) -> Result<Vec<Event>> {

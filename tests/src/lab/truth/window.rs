@@ -1,32 +1,22 @@
-//! The true window, computed from the traced calls.
-
-use std::collections::HashMap;
+//! The true window, from the signs in the trace.
 
 use anyhow::{Result, bail};
 
-use super::event::{Call, Event, Pointer, State};
+use super::event::{Call, Event, Pointer};
+use super::sign::Sign;
 use crate::lab::clock::{BootNs, Span};
 use crate::lab::host::Controller;
-
-/// What stopped the kernel from using the last path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BegunBy {
-    /// A request failed with an ANA status, before the log was read.
-    FailedIo,
-    /// The ANA log was read.
-    AnaLog,
-    /// The controller left the live state.
-    ControllerState,
-}
 
 /// A window as the kernel's own calls show it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrueWindow {
     /// From the moment the last path was unusable to the moment one was usable.
     pub span: Span,
-    /// What began it, and the first of the other kind: a failed request and the log can come within microseconds, on two
-    /// CPUs. In time order.
-    pub begun_by: Vec<(BootNs, BegunBy)>,
+    /// What began it, and the first of the other kinds that could have: a failed request and the log can come within
+    /// microseconds, on two CPUs. In time order, by the names that an agent should give them.
+    pub begun_by: Vec<(BootNs, &'static str)>,
+    /// What ended it.
+    pub ended_by: &'static str,
 }
 
 /// The controller object behind a controller that `Host::connect` made: the one that connected meanwhile.
@@ -54,84 +44,33 @@ pub(super) fn pointer_of(events: &[Event], controller: &Controller) -> Result<Po
     }
 }
 
-/// Begins at the first failed request after `flip` or when `source`'s log says inaccessible, whichever is first; ends when
-/// the first leg comes live.
-pub(super) fn cutover(events: &[Event], flip: BootNs, source: Pointer) -> Result<TrueWindow> {
-    let mut begun_by: Vec<(BootNs, BegunBy)> = Vec::new();
-    for event in events.iter().filter(|event| event.at >= flip) {
-        let by = match event.call {
-            Call::Failover => BegunBy::FailedIo,
-            Call::Ana {
-                controller,
-                nsids,
-                state,
-                ..
-            } if controller == source && nsids > 0 && !state.is_accessible() => BegunBy::AnaLog,
-            Call::SetLive => match begun_by.first() {
-                Some(&(begin, _)) => {
-                    return Ok(TrueWindow {
-                        span: Span {
-                            begin,
-                            end: event.at,
-                        },
-                        begun_by,
-                    });
-                }
-                None => continue,
-            },
-            _ => continue,
+/// Begins at the first of the signs `begins` since `from`, and ends at the first of `ends` after that.
+pub(super) fn find(
+    signs: &[(BootNs, Sign<Pointer>)],
+    from: BootNs,
+    begins: &[Sign<Pointer>],
+    ends: &[Sign<Pointer>],
+) -> Result<TrueWindow> {
+    let mut begun_by: Vec<(BootNs, &'static str)> = Vec::new();
+    for (at, sign) in signs.iter().filter(|(at, _)| *at >= from) {
+        let Some(cause) = sign.cause() else {
+            continue;
         };
-        if begun_by.iter().all(|(_, known)| *known != by) {
-            begun_by.push((event.at, by));
+        if let Some(&(begin, _)) = begun_by.first()
+            && ends.contains(sign)
+        {
+            return Ok(TrueWindow {
+                span: Span { begin, end: *at },
+                begun_by,
+                ended_by: cause,
+            });
+        }
+        if begins.contains(sign) && begun_by.iter().all(|(_, known)| *known != cause) {
+            begun_by.push((*at, cause));
         }
     }
-    unended(begun_by.first().map(|(begin, _)| *begin))
-}
-
-/// Begins when `lost` really leaves the live state after `mark`; ends when its requeue lists are kicked with the
-/// controller live. The other caller of the kick is the fast-fail timer, while the controller is connecting.
-pub(super) fn controller_loss(events: &[Event], mark: BootNs, lost: Pointer) -> Result<TrueWindow> {
-    let mut states: HashMap<Pointer, State> = HashMap::new();
-    let mut begin = None;
-    for event in events {
-        match event.call {
-            Call::State { controller, new } => {
-                let state = states.entry(controller).or_insert(State::New);
-                if !state.goes_to(new) {
-                    continue;
-                }
-                let was = std::mem::replace(state, new);
-                let left_live = controller == lost && was == State::Live && event.at >= mark;
-                if left_live && begin.is_none() {
-                    begin = Some(event.at);
-                }
-            }
-            Call::Uninit { controller } => {
-                states.remove(&controller);
-            }
-            Call::Kick { controller }
-                if controller == lost && states.get(&lost) == Some(&State::Live) =>
-            {
-                if let Some(begin) = begin {
-                    let span = Span {
-                        begin,
-                        end: event.at,
-                    };
-                    return Ok(TrueWindow {
-                        span,
-                        begun_by: vec![(begin, BegunBy::ControllerState)],
-                    });
-                }
-            }
-            _ => {}
-        }
-    }
-    unended(begin)
-}
-
-fn unended(begin: Option<BootNs>) -> Result<TrueWindow> {
-    match begin {
-        Some(begin) => bail!("the window begun at {begin} has no end in the trace"),
+    match begun_by.first() {
+        Some((begin, _)) => bail!("the window begun at {begin} has no end in the trace"),
         None => bail!("the trace has no begin of a window"),
     }
 }
@@ -139,35 +78,14 @@ fn unended(begin: Option<BootNs>) -> Result<TrueWindow> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lab::truth::event::WireAna;
 
     const SOURCE: Pointer = Pointer(1);
     const OTHER: Pointer = Pointer(2);
 
-    fn trace(calls: &[(u64, Call)]) -> Vec<Event> {
-        calls
-            .iter()
-            .map(|&(at, call)| Event {
-                at: BootNs(at),
-                call,
-            })
-            .collect()
-    }
-
-    fn ana(controller: Pointer, nsids: u32, state: u8) -> Call {
-        Call::Ana {
-            controller,
-            group: 1,
-            nsids,
-            state: WireAna(state),
-        }
-    }
-
-    fn state(new: State) -> Call {
-        Call::State {
-            controller: SOURCE,
-            new,
-        }
+    fn cutover(signs: &[(u64, Sign<Pointer>)]) -> Result<TrueWindow> {
+        let signs: Vec<_> = signs.iter().map(|&(at, sign)| (BootNs(at), sign)).collect();
+        let begins = [Sign::FailedIo, Sign::LogTakes(SOURCE)];
+        find(&signs, BootNs(10), &begins, &[Sign::LogGives(OTHER)])
     }
 
     fn span(begin: u64, end: u64) -> Span {
@@ -178,86 +96,32 @@ mod tests {
     }
 
     #[test]
-    fn a_cutover_begins_at_the_failed_request_when_that_beats_the_log() {
-        let events = trace(&[
-            (5, Call::Failover),
-            (12, Call::Failover),
-            (15, ana(SOURCE, 1, 3)),
-            (90, ana(OTHER, 1, 1)),
-            (91, Call::SetLive),
-            (99, Call::SetLive),
-        ]);
-        let window = cutover(&events, BootNs(10), SOURCE).unwrap();
-        assert_eq!(
-            window,
-            TrueWindow {
-                span: span(12, 91),
-                begun_by: vec![
-                    (BootNs(12), BegunBy::FailedIo),
-                    (BootNs(15), BegunBy::AnaLog)
-                ]
-            }
-        );
+    fn a_window_begins_at_the_first_sign_since_the_moment_and_ends_at_the_first_after() {
+        let window = cutover(&[
+            (5, Sign::FailedIo),
+            (11, Sign::LogGives(OTHER)),
+            (12, Sign::FailedIo),
+            (13, Sign::FailedIo),
+            (15, Sign::LogTakes(SOURCE)),
+            (16, Sign::LogTakes(OTHER)),
+            (90, Sign::LogGives(SOURCE)),
+            (91, Sign::LogGives(OTHER)),
+            (99, Sign::LogGives(OTHER)),
+        ])
+        .unwrap();
+        let expected = TrueWindow {
+            span: span(12, 91),
+            begun_by: vec![(BootNs(12), "ana-error"), (BootNs(15), "ana-log")],
+            ended_by: "ana-log",
+        };
+        assert_eq!(window, expected);
     }
 
     #[test]
-    fn without_io_it_begins_at_the_log_of_the_source_for_a_group_that_has_namespaces() {
-        let events = trace(&[
-            (11, ana(OTHER, 1, 3)),
-            (12, ana(SOURCE, 0, 3)),
-            (13, ana(SOURCE, 1, 1)),
-            (15, ana(SOURCE, 1, 3)),
-            (91, Call::SetLive),
-        ]);
-        let window = cutover(&events, BootNs(10), SOURCE).unwrap();
-        assert_eq!(
-            window,
-            TrueWindow {
-                span: span(15, 91),
-                begun_by: vec![(BootNs(15), BegunBy::AnaLog)]
-            }
-        );
-    }
-
-    #[test]
-    fn a_cutover_without_an_end_is_an_error() {
-        let error = cutover(&trace(&[(12, Call::Failover)]), BootNs(10), SOURCE).unwrap_err();
-        assert!(error.to_string().contains("no end"), "{error}");
-    }
-
-    #[test]
-    fn a_loss_begins_at_the_change_and_ends_at_the_kick_of_the_live_controller() {
-        let kick = Call::Kick { controller: SOURCE };
-        let events = trace(&[
-            (1, state(State::Connecting)),
-            (2, state(State::Live)),
-            (3, kick),
-            (
-                20,
-                Call::State {
-                    controller: OTHER,
-                    new: State::Resetting,
-                },
-            ),
-            (21, state(State::Resetting)),
-            (22, state(State::Resetting)),
-            (23, state(State::Connecting)),
-            (24, kick),
-            (25, state(State::Resetting)),
-            (90, state(State::Live)),
-            (91, kick),
-        ]);
-        let window = controller_loss(&events, BootNs(10), SOURCE).unwrap();
-        assert_eq!(window.span, span(21, 91));
-    }
-
-    #[test]
-    fn a_controller_that_never_came_back_is_an_error() {
-        let events = trace(&[
-            (1, state(State::Connecting)),
-            (2, state(State::Live)),
-            (21, state(State::Resetting)),
-        ]);
-        assert!(controller_loss(&events, BootNs(10), SOURCE).is_err());
+    fn a_window_without_an_end_and_one_without_a_begin_are_errors() {
+        let unended = cutover(&[(12, Sign::FailedIo)]).unwrap_err();
+        assert!(unended.to_string().contains("no end"), "{unended}");
+        let unbegun = cutover(&[(91, Sign::LogGives(OTHER))]).unwrap_err();
+        assert!(unbegun.to_string().contains("no begin"), "{unbegun}");
     }
 }

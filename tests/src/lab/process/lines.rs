@@ -8,7 +8,8 @@ use anyhow::{Context as _, Result, anyhow};
 
 use crate::lab::clock::BootNs;
 
-type Collected = Vec<(BootNs, String)>;
+/// Lines, each with the moment it was read.
+pub(crate) type Collected = Vec<(BootNs, String)>;
 
 /// The lines of one stream, each with the moment it was read.
 #[derive(Debug)]
@@ -63,7 +64,7 @@ impl Lines {
     pub(super) fn finish(&mut self) -> Result<()> {
         match self.reader.take().map(JoinHandle::join) {
             None | Some(Ok(())) => Ok(()),
-            Some(Err(_)) => Err(anyhow!("the thread that reads the agent's lines panicked")),
+            Some(Err(_)) => Err(anyhow!("a thread that reads lines panicked")),
         }
     }
 }
