@@ -482,7 +482,7 @@ mod any_order {
         let nqn =
             |controller: ControllerId| Nqn::new(&format!("nqn.{}", controller.name.instance() / 2));
         prop_oneof![
-            (on.clone(), state()).prop_map(move |((controller, _), state)| Event::ControllerAdded {
+            1 => (on.clone(), state()).prop_map(move |((controller, _), state)| Event::ControllerAdded {
                 controller,
                 nqn: nqn(controller),
                 endpoint: None,
@@ -491,7 +491,7 @@ mod any_order {
                 state,
                 interface: None,
             }),
-            (on.clone(), leg_state()).prop_map(move |((controller, nsid), state)| Event::LegAdded {
+            1 => (on.clone(), leg_state()).prop_map(move |((controller, nsid), state)| Event::LegAdded {
                 controller,
                 nsid,
                 nqn: Some(nqn(controller)),
@@ -512,16 +512,16 @@ mod any_order {
                 old,
                 new,
             }),
-            (on.clone(), leg_state()).prop_map(|((controller, nsid), state)| Event::LegWords {
+            1 => (on.clone(), leg_state()).prop_map(|((controller, nsid), state)| Event::LegWords {
                 controller,
                 nsid,
                 state,
             }),
-            on.clone().prop_map(|(controller, nsid)| Event::AnaPending { controller, nsid }),
-            on.clone().prop_map(|(controller, nsid)| Event::LegRemoved { controller, nsid }),
-            on.clone().prop_map(|(controller, _)| Event::ControllerRemoved { controller }),
-            on.prop_map(|(controller, _)| Event::FailfastExpired { controller }),
-            Just(Event::Lost { count: 1 }),
+            1 => on.clone().prop_map(|(controller, nsid)| Event::AnaPending { controller, nsid }),
+            1 => on.clone().prop_map(|(controller, nsid)| Event::LegRemoved { controller, nsid }),
+            1 => on.clone().prop_map(|(controller, _)| Event::ControllerRemoved { controller }),
+            1 => on.prop_map(|(controller, _)| Event::FailfastExpired { controller }),
+            1 => Just(Event::Lost { count: 1 }),
         ]
     }
 

@@ -24,7 +24,7 @@ static CONNECTING: LruHashMap<u64, u64> = LruHashMap::with_max_entries(1024, 0);
 
 /// `int nvmf_connect_admin_queue(ctrl)`, entry.
 #[kprobe]
-pub fn connect_admin_queue(ctx: ProbeContext) -> u32 {
+pub fn connect(ctx: ProbeContext) -> u32 {
     let ctrl: u64 = ctx.arg(0).unwrap_or(0);
     // A full map is no loss: the next reconnect decision tells the result too, where the kernel passes it.
     let _ = CONNECTING.insert(&bpf_get_current_pid_tgid(), &ctrl, 0);
@@ -33,7 +33,7 @@ pub fn connect_admin_queue(ctx: ProbeContext) -> u32 {
 
 /// Its return: positive is the target's NVMe status, negative an errno.
 #[kretprobe]
-pub fn connect_admin_queue_return(ctx: RetProbeContext) -> u32 {
+pub fn connect_return(ctx: RetProbeContext) -> u32 {
     let at = now();
     returned(Kind::Connect, at, &CONNECTING, ctx.ret());
     0
@@ -46,16 +46,16 @@ static SETTING_UP: LruHashMap<u64, u64> = LruHashMap::with_max_entries(1024, 0);
 /// `int nvme_tcp_setup_ctrl(ctrl, new)`, entry. Wanted where `nvmf_should_reconnect` is not given a status: a socket
 /// that does not connect never gets as far as the Connect command.
 #[kprobe]
-pub fn setup_ctrl(ctx: ProbeContext) -> u32 {
+pub fn setup(ctx: ProbeContext) -> u32 {
     let ctrl: u64 = ctx.arg(0).unwrap_or(0);
     // A full map is no loss: the attempt's result is then not known, which is said.
     let _ = SETTING_UP.insert(&bpf_get_current_pid_tgid(), &ctrl, 0);
     0
 }
 
-/// Its return, as [`connect_admin_queue_return`].
+/// Its return, as [`connect_return`].
 #[kretprobe]
-pub fn setup_ctrl_return(ctx: RetProbeContext) -> u32 {
+pub fn setup_return(ctx: RetProbeContext) -> u32 {
     let at = now();
     returned(Kind::Attempt, at, &SETTING_UP, ctx.ret());
     0
@@ -78,7 +78,7 @@ fn returned(kind: Kind, at: u64, inside: &LruHashMap<u64, u64>, result: i32) {
 /// `bool nvmf_should_reconnect(ctrl[, status])`, entry: once for each attempt that failed, and once with 0 when the
 /// first is scheduled.
 #[kprobe]
-pub fn should_reconnect(ctx: ProbeContext) -> u32 {
+pub fn reconnect(ctx: ProbeContext) -> u32 {
     let at = now();
     let ctrl: u64 = ctx.arg(0).unwrap_or(0);
     let has_status = unsafe { core::ptr::read_volatile(&raw const RECONNECT_HAS_STATUS) } != 0;

@@ -16,7 +16,7 @@ use super::{
 
 /// `bool nvme_change_ctrl_state(ctrl, new)`: every writer of the state but the first.
 #[kprobe]
-pub fn change_ctrl_state(ctx: ProbeContext) -> u32 {
+pub fn change_state(ctx: ProbeContext) -> u32 {
     let at = now();
     let pointer: u64 = ctx.arg(0).unwrap_or(0);
     let new: u32 = ctx.arg(1).unwrap_or(u32::MAX);
@@ -53,7 +53,7 @@ fn kernel_thread() -> u32 {
 /// `void nvme_kick_requeue_lists(ctrl)`: has two callers, one stores live, the other has found the fail-fast time up
 /// (core.c `nvme_change_ctrl_state`, `nvme_failfast_work`).
 #[kprobe]
-pub fn kick_requeue_lists(ctx: ProbeContext) -> u32 {
+pub fn kick_requeue(ctx: ProbeContext) -> u32 {
     let at = now();
     let pointer: u64 = ctx.arg(0).unwrap_or(0);
     let kind = match read_u32(pointer, offset::CTRL_STATE()) {
@@ -88,7 +88,7 @@ pub fn stop_keep_alive(ctx: ProbeContext) -> u32 {
 
 /// `nvme_keep_alive_end_io(request, status[, …])`: only an error is an event.
 #[kprobe]
-pub fn keep_alive_end_io(ctx: ProbeContext) -> u32 {
+pub fn keep_alive_end(ctx: ProbeContext) -> u32 {
     let at = now();
     let request: u64 = ctx.arg(0).unwrap_or(0);
     let status: u64 = ctx.arg(1).unwrap_or(0);

@@ -23,7 +23,7 @@ static ADDING: LruHashMap<u64, u64> = LruHashMap::with_max_entries(256, 0);
 /// `int nvme_update_ana_state(ctrl, desc, data)`: once for each group of a log that was read. Its states are stored
 /// right after; an accessible one counts from [`set_live`] on.
 #[kprobe]
-pub fn update_ana_state(ctx: ProbeContext) -> u32 {
+pub fn update_ana(ctx: ProbeContext) -> u32 {
     let at = now();
     let pointer: u64 = ctx.arg(0).unwrap_or(0);
     let group: u64 = ctx.arg(1).unwrap_or(0);
@@ -176,9 +176,9 @@ fn has_disk(head: u64) -> bool {
     read_u64(head, offset::HEAD_FLAGS()) & (1 << bits::HEAD_DISK_LIVE) != 0
 }
 
-/// `void nvme_mpath_add_disk(ns, anagrpid)`, entry: remembers the leg for [`mpath_add_disk_return`].
+/// `void nvme_mpath_add_disk(ns, anagrpid)`, entry: remembers the leg for [`add_disk_return`].
 #[kprobe]
-pub fn mpath_add_disk(ctx: ProbeContext) -> u32 {
+pub fn add_disk(ctx: ProbeContext) -> u32 {
     let ns: u64 = ctx.arg(0).unwrap_or(0);
     // A full map is no loss: the leg is then found by the next audit.
     let _ = ADDING.insert(&bpf_get_current_pid_tgid(), &ns, 0);
@@ -187,7 +187,7 @@ pub fn mpath_add_disk(ctx: ProbeContext) -> u32 {
 
 /// Its return: ANA state and flags of the new leg are what they will be.
 #[kretprobe]
-pub fn mpath_add_disk_return(_: RetProbeContext) -> u32 {
+pub fn add_disk_return(_: RetProbeContext) -> u32 {
     let at = now();
     let thread = bpf_get_current_pid_tgid();
     let Some(ns) = ADDING.get_ptr(&thread).map(|ns| unsafe { *ns }) else {

@@ -13,7 +13,10 @@ use super::{Common, Exit, Format, version};
 pub(super) struct Args {}
 
 pub(super) fn run(_: &Args, common: &Common) -> anyhow::Result<Exit> {
-    let report = Report::of(probe::attach(probe::RING_BYTES).map(|attached| attached.report));
+    // Before our own are there: what runs is the agent's.
+    let running = Running::look();
+    let attached = probe::attach(probe::RING_BYTES).map(|attached| attached.report);
+    let report = Report::of(attached, running);
     match common.output {
         Format::Json => println!("{}", serde_json::to_string_pretty(&report)?),
         Format::Text => print!("{}", report.text()),
@@ -37,6 +40,8 @@ struct Report {
     probes: Vec<ProbeRow>,
     /// Kernel fields that are not there.
     missing_fields: Vec<String>,
+    /// The programs of an agent that runs.
+    running: Running,
     surroundings: Vec<Surrounding>,
 }
 
@@ -65,8 +70,68 @@ struct Surrounding {
     means: &'static str,
 }
 
+/// What the programs of an agent that runs have done.
+#[derive(Debug, Serialize)]
+struct Running {
+    /// Whether the kernel counts their runs.
+    counted: Option<bool>,
+    programs: Vec<RunsRow>,
+    /// Why they cannot be looked at.
+    unknown: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct RunsRow {
+    program: &'static str,
+    runs: u64,
+    time_ns: u64,
+}
+
+impl Running {
+    fn look() -> Self {
+        let (programs, unknown) = match probe::runs() {
+            Ok(runs) => (runs, None),
+            Err(error) => (Vec::new(), Some(crate::error_chain(&error))),
+        };
+        let programs = programs.into_iter().map(|runs| RunsRow {
+            program: runs.program,
+            runs: runs.count,
+            time_ns: u64::try_from(runs.time.as_nanos()).unwrap_or(u64::MAX),
+        });
+        Self {
+            counted: probe::are_counted(),
+            programs: programs.collect(),
+            unknown,
+        }
+    }
+
+    fn text(&self) -> Vec<String> {
+        if let Some(reason) = &self.unknown {
+            return vec![
+                format!("programs of a running agent: not known: {reason}"),
+                String::new(),
+            ];
+        }
+        if self.programs.is_empty() {
+            return vec!["no agent runs here".to_owned(), String::new()];
+        }
+        let mut lines = vec!["programs of the running agent".to_owned()];
+        if self.counted != Some(true) {
+            let off = "  runs are not counted now (kernel.bpf_stats_enabled is 0): these are older";
+            lines.push(off.to_owned());
+        }
+        lines.extend(self.programs.iter().map(|it| {
+            let each =
+                std::time::Duration::from_nanos(it.time_ns.checked_div(it.runs).unwrap_or(0));
+            format!("  {:<26} {:>10} runs, {each:?} each", it.program, it.runs)
+        }));
+        lines.push(String::new());
+        lines
+    }
+}
+
 impl Report {
-    fn of(attached: Result<AttachReport, Unavailable>) -> Self {
+    fn of(attached: Result<AttachReport, Unavailable>, running: Running) -> Self {
         let (unavailable, report) = match attached {
             Ok(report) => (None, Some(report)),
             Err(error) => (Some(crate::error_chain(&error)), None),
@@ -97,6 +162,7 @@ impl Report {
             unavailable,
             probes,
             missing_fields,
+            running,
             surroundings: surroundings(),
         }
     }
@@ -124,6 +190,7 @@ impl Report {
             lines.extend(missing.map(|field| format!("  missing  {field} (kernel field)")));
             lines.push(String::new());
         }
+        lines.extend(self.running.text());
         for it in &self.surroundings {
             let mark = if it.found { "found  " } else { "absent " };
             lines.push(format!("  {mark}  {}: {}", it.what, it.means));

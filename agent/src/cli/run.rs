@@ -11,7 +11,7 @@ use crate::{
     watch::Change,
 };
 
-use super::{Common, Exit, Format, window};
+use super::{Common, Exit, Format, record::TraceFile, window};
 
 /// Flags of `run`.
 #[derive(Debug, clap::Args)]
@@ -21,6 +21,9 @@ pub(super) struct Args {
     /// Where windows are kept, instead of store.path (/var/lib/pathwarden); with --sysfs nowhere but here
     #[arg(long, value_name = "DIR")]
     state_dir: Option<PathBuf>,
+    /// Also write what happens into this trace; it must not be there yet
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
 }
 
 /// Flags of every command that watches.
@@ -62,9 +65,15 @@ pub(super) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
 pub(super) fn run(args: &Args, common: &Common) -> anyhow::Result<Exit> {
     let settings = args.watching.settings(common)?;
     let output = common.output;
+    let trace = args.trace.as_deref();
+    let trace = trace.map(|path| TraceFile::create(path, false, &settings));
+    let mut trace = trace.transpose()?;
     let mut recorder = recorder(args, common)?;
     let mut seconds = 0_u64;
     runtime()?.block_on(engine::run(&settings, |told| {
+        if let Some(trace) = &mut trace {
+            trace.take(&told)?;
+        }
         // Before it is told: whoever hears of a window finds it.
         if let Some(recorder) = &mut recorder {
             record(recorder, &told, &mut seconds);
@@ -82,6 +91,9 @@ pub(super) fn run(args: &Args, common: &Common) -> anyhow::Result<Exit> {
         }
         out.flush()
     }))?;
+    if let Some(trace) = trace {
+        trace.close()?;
+    }
     Ok(Exit::Clean)
 }
 

@@ -174,7 +174,10 @@ impl Feed {
                 }
             }
             Woken::LookDue(source) => self.look(source).await?,
-            Woken::LossesDue => self.count_losses(),
+            Woken::LossesDue => {
+                let lost = self.losses().map(told);
+                lost.into_iter().for_each(|event| self.order.push(event));
+            }
             Woken::Sign(sign) => self.follow(sign).await?,
             Woken::WallDue => self.order.push(wall()),
             Woken::SecondPassed => return Ok(Fed::Second),
@@ -185,18 +188,22 @@ impl Feed {
         Ok(Fed::Events(events))
     }
 
-    /// What was held and failed until a change, as windows open and close.
-    pub(super) fn count_io(&mut self, change: &Change, time: BootNs) -> Vec<Envelope> {
+    /// What is known of a window as it opens and closes: I/O that was held and failed, events that were missed.
+    pub(super) fn known_of(&mut self, change: &Change, time: BootNs) -> Vec<Envelope> {
         let programs = match &mut self.origin {
             Origin::Probes(probes) => Some(&mut probes.programs),
             Origin::Looks { .. } => None,
         };
-        let counted = self.io.follow(change, programs, &self.settings.sysfs);
+        let mut known = self.io.follow(change, programs, &self.settings.sysfs);
+        if matches!(change, Change::Opened(_) | Change::Closed(_)) {
+            // What was missed may have been of this very window.
+            known.extend(self.losses());
+        }
         let told = |event| Envelope {
             time,
             ..told(event)
         };
-        counted.into_iter().map(told).collect()
+        known.into_iter().map(told).collect()
     }
 
     /// What still waits for its turn.
@@ -285,9 +292,9 @@ impl Feed {
     }
 
     /// What the kernel skipped, and what no gap has told: nothing may have come through since.
-    fn count_losses(&mut self) {
+    fn losses(&mut self) -> Option<Event> {
         let Origin::Probes(probes) = &mut self.origin else {
-            return;
+            return None;
         };
         let skipped = probes.programs.skipped().unwrap_or_else(|error| {
             tracing::debug!(%error, "skipped runs cannot be counted");
@@ -297,9 +304,7 @@ impl Feed {
         let unseen = dropped.saturating_sub(probes.gaps.load(Ordering::Relaxed));
         let count = skipped + unseen.saturating_sub(probes.dropped_unseen);
         probes.dropped_unseen = unseen;
-        if count > 0 {
-            self.order.push(told(Event::Lost { count }));
-        }
+        (count > 0).then_some(Event::Lost { count })
     }
 }
 

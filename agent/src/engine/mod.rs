@@ -102,8 +102,7 @@ pub async fn run(
                 continue;
             }
         };
-        let came = agent.deliver(&events)?;
-        came.changes.iter().for_each(|change| feed.count_io(change));
+        let came = agent.deliver(&events, &mut feed)?;
         if came.looked && !ready {
             ready = true;
             let (attached, probes) = feed.probes();
@@ -148,20 +147,19 @@ impl<S: FnMut(Told<'_>) -> std::io::Result<()>> Agent<S> {
             match envelope.event {
                 Event::Snapshot { .. } => came.looked = true,
                 Event::Lost { count } => {
-                    if count > 0 {
-                        tracing::warn!(
-                            count,
-                            "events lost: open windows are marked, sysfs is read anew"
-                        );
-                    }
+                    warn_of_loss(count);
                     came.look_again = true;
                 }
                 _ => {}
             }
             let mut changes = self.fold(envelope)?;
             for change in &mut changes {
-                for counted in feed.count_io(change, envelope.time) {
-                    for later in self.fold(&counted)? {
+                for known in feed.known_of(change, envelope.time) {
+                    if let Event::Lost { count } = known.event {
+                        warn_of_loss(count);
+                        came.look_again = true;
+                    }
+                    for later in self.fold(&known)? {
                         change.take_in(later);
                     }
                 }
@@ -196,6 +194,16 @@ impl<S: FnMut(Told<'_>) -> std::io::Result<()>> Agent<S> {
             (self.sink)(Told::Change(change)).map_err(Error::Output)?;
         }
         Ok(())
+    }
+}
+
+/// None were lost where nothing was watched for a moment.
+fn warn_of_loss(count: u64) {
+    if count > 0 {
+        tracing::warn!(
+            count,
+            "events lost: open windows are marked, sysfs is read anew"
+        );
     }
 }
 

@@ -1,6 +1,7 @@
 //! Loading the object and attaching each program, with a report of what came of it.
 
 use std::{
+    collections::HashMap,
     path::{Path, PathBuf},
     thread,
     time::Instant,
@@ -9,7 +10,7 @@ use std::{
 use aya::{
     Ebpf, EbpfError, EbpfLoader,
     maps::RingBuf,
-    programs::{KProbe, ProgramError},
+    programs::{KProbe, Program, ProgramError},
 };
 use pathwarden_ebpf::Field;
 
@@ -95,21 +96,8 @@ pub fn attach(ring_bytes: u32) -> Result<Attached, Unavailable> {
     let mut ebpf = load(loader, object, &fields, &own, ring_bytes)?;
     let object_ms = millis(begun) - types_ms;
     let mut probes = Vec::with_capacity(PROBES.len());
-    for probe in PROBES {
-        let state = match probe.when {
-            When::StatusIsNotGiven if own.reconnect_has_status != 0 => {
-                ProbeState::NotWanted("the reconnect decision is given the status")
-            }
-            When::WindowIsOpen => match load_one(&mut ebpf, probe) {
-                Ok(()) => ProbeState::OnDemand,
-                Err(error) => ProbeState::Missing(reason(&error)),
-            },
-            _ => match attach_one(&mut ebpf, probe) {
-                Ok(function) => ProbeState::Attached(function),
-                Err(error) if not_permitted(&error) => return Err(Unavailable::NotPermitted),
-                Err(error) => ProbeState::Missing(reason(&error)),
-            },
-        };
+    for (probe, state) in attach_all(&mut ebpf, own.reconnect_has_status != 0) {
+        let state = state?;
         if let (true, ProbeState::Missing(reason)) = (probe.mandatory, &state) {
             let reason = reason.clone();
             return Err(Unavailable::Mandatory {
@@ -158,13 +146,63 @@ fn load<'f>(
     })
 }
 
-fn load_one(ebpf: &mut Ebpf, probe: &Probe) -> Result<(), ProgramError> {
-    program(ebpf, probe.program)?.load()
+type Attempt = (&'static Probe, Result<ProbeState, Unavailable>);
+
+/// Attaches every probe that is wanted. The kernel takes most of the time to check the programs, and checks several at
+/// once.
+fn attach_all(ebpf: &mut Ebpf, status_is_given: bool) -> Vec<Attempt> {
+    let mut programs: HashMap<String, &mut Program> = ebpf
+        .programs_mut()
+        .map(|(name, program)| (name.to_owned(), program))
+        .collect();
+    let mut halves: [Vec<_>; 2] = Default::default();
+    for (at, probe) in PROBES.iter().enumerate() {
+        halves[at % 2].push((at, probe, programs.remove(probe.program)));
+    }
+    let attach_half = |half: Vec<(usize, &'static Probe, Option<&mut Program>)>| {
+        let attempt =
+            |(at, probe, program)| (at, (probe, attach_probe(probe, program, status_is_given)));
+        half.into_iter()
+            .map(attempt)
+            .collect::<Vec<(usize, Attempt)>>()
+    };
+    let [mine, other] = halves;
+    let mut attempts = thread::scope(|scope| {
+        let other = scope.spawn(|| attach_half(other));
+        let mut attempts = attach_half(mine);
+        attempts.extend(other.join().unwrap_or_default());
+        attempts
+    });
+    attempts.sort_by_key(|(at, _)| *at);
+    attempts.into_iter().map(|(_, attempt)| attempt).collect()
+}
+
+fn attach_probe(
+    probe: &Probe,
+    program: Option<&mut Program>,
+    status_is_given: bool,
+) -> Result<ProbeState, Unavailable> {
+    let kprobe = program.ok_or(ProgramError::NotLoaded);
+    let kprobe = kprobe.and_then(|program| <&mut KProbe>::try_from(program));
+    let attempt = kprobe.and_then(|kprobe| match probe.when {
+        When::StatusIsNotGiven if status_is_given => Ok(ProbeState::NotWanted(
+            "the reconnect decision is given the status",
+        )),
+        When::WindowIsOpen => kprobe.load().map(|()| ProbeState::OnDemand),
+        _ => attach_one(kprobe, probe).map(ProbeState::Attached),
+    });
+    match attempt {
+        Ok(state) => Ok(state),
+        Err(error) if not_permitted(&error) => Err(Unavailable::NotPermitted),
+        Err(error) => Ok(ProbeState::Missing(reason(&error))),
+    }
 }
 
 /// Attaches a program to the first of its functions that there is.
-pub(super) fn attach_one(ebpf: &mut Ebpf, probe: &Probe) -> Result<&'static str, ProgramError> {
-    let program = program(ebpf, probe.program)?;
+pub(super) fn attach_one(
+    program: &mut KProbe,
+    probe: &Probe,
+) -> Result<&'static str, ProgramError> {
     if program.fd().is_err() {
         program.load()?;
     }

@@ -20,6 +20,7 @@ mod poll;
 mod programs;
 mod reader;
 mod ring;
+mod runs;
 mod translate;
 mod uevents;
 mod unavailable;
@@ -35,6 +36,7 @@ pub use poll::Differences;
 pub use programs::Programs;
 pub use reader::Reader;
 pub use ring::Ring;
+pub use runs::{Runs, are_counted, runs};
 pub use uevents::{ControllerChange, HeadChange, NvmeEvent, Presence, Uevent, Uevents};
 pub use unavailable::Unavailable;
 

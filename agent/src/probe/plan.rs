@@ -70,19 +70,19 @@ const fn core(
 /// All of them, in the order in which they are attached.
 pub const PROBES: &[Probe] = &[
     core(
-        "change_ctrl_state",
+        "change_state",
         &["nvme_change_ctrl_state"],
         true,
         "controller states",
     ),
     core(
-        "kick_requeue_lists",
+        "kick_requeue",
         &["nvme_kick_requeue_lists"],
         true,
         "live, fail-fast expired",
     ),
     core(
-        "update_ana_state",
+        "update_ana",
         &["nvme_update_ana_state"],
         true,
         "ANA groups as logged",
@@ -101,7 +101,7 @@ pub const PROBES: &[Probe] = &[
     ),
     core("ns_remove", &["nvme_ns_remove"], true, "legs removed"),
     core(
-        "mpath_add_disk",
+        "add_disk",
         &["nvme_mpath_add_disk"],
         false,
         "legs added (begin)",
@@ -109,7 +109,7 @@ pub const PROBES: &[Probe] = &[
     Probe {
         site: Site::Return,
         ..core(
-            "mpath_add_disk_return",
+            "add_disk_return",
             &["nvme_mpath_add_disk"],
             false,
             "legs added",
@@ -142,7 +142,7 @@ pub const PROBES: &[Probe] = &[
     Probe {
         module: "nvme_fabrics",
         ..core(
-            "connect_admin_queue",
+            "connect",
             &["nvmf_connect_admin_queue"],
             false,
             "connects (begin)",
@@ -152,7 +152,7 @@ pub const PROBES: &[Probe] = &[
         module: "nvme_fabrics",
         site: Site::Return,
         ..core(
-            "connect_admin_queue_return",
+            "connect_return",
             &["nvmf_connect_admin_queue"],
             false,
             "connect results",
@@ -161,7 +161,7 @@ pub const PROBES: &[Probe] = &[
     Probe {
         module: "nvme_fabrics",
         ..core(
-            "should_reconnect",
+            "reconnect",
             &["nvmf_should_reconnect"],
             false,
             "reconnect decisions",
@@ -188,7 +188,7 @@ pub const PROBES: &[Probe] = &[
         // Inlined before 6.2.
         otherwise: Some("the error recovery that follows"),
         ..core(
-            "keep_alive_end_io",
+            "keep_alive_end",
             &["nvme_keep_alive_end_io"],
             false,
             "keep-alive failures",
@@ -198,7 +198,7 @@ pub const PROBES: &[Probe] = &[
         module: "nvme_tcp",
         when: When::StatusIsNotGiven,
         ..core(
-            "setup_ctrl",
+            "setup",
             &["nvme_tcp_setup_ctrl"],
             false,
             "socket errors of connects (begin)",
@@ -209,7 +209,7 @@ pub const PROBES: &[Probe] = &[
         site: Site::Return,
         when: When::StatusIsNotGiven,
         ..core(
-            "setup_ctrl_return",
+            "setup_return",
             &["nvme_tcp_setup_ctrl"],
             false,
             "socket errors of connects",
@@ -229,6 +229,14 @@ pub const PROBES: &[Probe] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_kernel_keeps_every_programs_name_whole() {
+        for probe in PROBES {
+            // BPF_OBJ_NAME_LEN is 16, with a zero.
+            assert!(probe.program.len() < 16, "{}", probe.program);
+        }
+    }
 
     #[test]
     fn every_program_is_attached_once() {

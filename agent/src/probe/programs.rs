@@ -107,7 +107,8 @@ impl Programs {
     pub fn attach_missing(&mut self, report: &mut AttachReport) {
         for (probe, state) in &mut report.probes {
             if matches!(state, ProbeState::Missing(_)) && probe.when != When::WindowIsOpen {
-                match attach_one(&mut self.ebpf, probe) {
+                let attempt = program(&mut self.ebpf, probe.program);
+                match attempt.and_then(|program| attach_one(program, probe)) {
                     Ok(function) => *state = ProbeState::Attached(function),
                     Err(error) => *state = ProbeState::Missing(reason(&error)),
                 }

@@ -370,9 +370,8 @@ impl Watch {
                 namespaces.judge_subsystem(&context, nqn, at)
             }
             Event::Lost { .. } => {
-                self.namespaces.truncate_open();
                 self.looked = false;
-                Vec::new()
+                self.namespaces.truncate(at.time)
             }
             Event::Wall { unix_ns } => {
                 self.wall = Some((at.time, *unix_ns));

@@ -31,12 +31,21 @@ impl Namespaces {
             .filter_map(|namespace| namespace.window.as_ref())
     }
 
-    /// Events are missing: whatever is open may have closed and opened again meanwhile.
-    pub(super) fn truncate_open(&mut self) {
-        let windows = self.all.values_mut();
-        for window in windows.filter_map(|namespace| namespace.window.as_mut()) {
-            window.truncated_begin = true;
+    /// Events are missing: whatever is open may have closed and opened again meanwhile, and what has just ended may
+    /// have begun or ended otherwise.
+    pub(super) fn truncate(&mut self, now: BootNs) -> Vec<Change> {
+        let mut changes = Vec::new();
+        for namespace in self.all.values_mut() {
+            if let Some(window) = &mut namespace.window {
+                window.truncated_begin = true;
+            } else if let Some(window) = &mut namespace.closed
+                && window.ended_within(KNOWN_LATE, now)
+            {
+                window.truncate();
+                changes.push(Change::Amended(window.clone()));
+            }
         }
+        changes
     }
 
     /// A migration of this subsystem has become known: what is open lies in it.
@@ -256,8 +265,8 @@ impl Namespaces {
     }
 }
 
-/// How long after its end a window still takes in what was counted in it.
-pub(super) const COUNTED_LATE: std::time::Duration = std::time::Duration::from_secs(2);
+/// How long after its end more may become known of a window.
+const KNOWN_LATE: std::time::Duration = std::time::Duration::from_secs(2);
 
 impl Namespace {
     /// Counts for the open window, or for one that has just ended.
@@ -273,8 +282,7 @@ impl Namespace {
             return None;
         }
         let window = self.closed.as_mut()?;
-        let late = time.saturating_since(window.end_ns?) <= COUNTED_LATE;
-        late.then(|| {
+        window.ended_within(KNOWN_LATE, time).then(|| {
             window.count(requeued, failed, exact);
             Change::Amended(window.clone())
         })

@@ -397,6 +397,17 @@ impl Window {
         self.cause_end = Some(edge.cause);
     }
 
+    pub(super) fn ended_within(&self, span: std::time::Duration, now: BootNs) -> bool {
+        self.end_ns
+            .is_some_and(|end| now.saturating_since(end) <= span)
+    }
+
+    /// Something is missing of one that has ended: what it lasted is no more than a lower bound.
+    pub(super) fn truncate(&mut self) {
+        self.truncated_begin = true;
+        self.at_least_ns = self.at_least_ns.or(self.duration_ns.take());
+    }
+
     /// Takes in what the kernel does with I/O now; whether that is worse than before.
     pub(super) fn worsen(&mut self, severity: Severity, time: BootNs) -> bool {
         if severity > Severity::Queued && self.failing_since_ns.is_none() {

@@ -25,6 +25,8 @@ pub struct Link {
 }
 
 impl Link {
+    /// The host's interface.
+    pub const INTERFACE: &str = HOST;
     /// Where the target is to listen.
     pub const TARGET_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 99, 0, 2);
 

@@ -38,8 +38,9 @@ fn rejected_by(lab: &Lab, status: Status, verdict: &mut Verdict) -> Result<()> {
     let for_good = status != REJECTED;
     let fits = fate == Fate::TriesOn || (fate == Fate::GaveUp && for_good);
     verdict.require(fits, || format!("{status}: the host's fate is {fate:?}"));
-    verdict.require(told.replay.windows.is_empty(), || {
-        format!("{status}: windows {:?}", told.replay.windows)
+    let windows = told.replay.windows()?;
+    verdict.require(windows.is_empty(), || {
+        format!("{status}: windows {windows:?}")
     });
     verdict.require(told.replay.plan.is_empty(), || {
         format!("{status}: planned {:?}", told.replay.plan)

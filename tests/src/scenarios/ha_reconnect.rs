@@ -26,8 +26,7 @@ fn run(lab: &mut Lab) -> Result<String> {
     });
     let findings = &told.replay.findings;
     verdict.require(findings.is_empty(), || format!("found {findings:?}"));
-    verdict.require(told.replay.windows.is_empty(), || {
-        format!("windows {:?}", told.replay.windows)
-    });
+    let windows = told.replay.windows()?;
+    verdict.require(windows.is_empty(), || format!("windows {windows:?}"));
     verdict.close()
 }

@@ -55,6 +55,11 @@ fn run(lab: &mut Lab) -> Result<String> {
     verdict.window(&window, &truth)?;
     verdict.causes(&window, &truth, [only, only]);
     verdict.class(&window, "outage");
+    let nearby = window.cause_begin.nearby.as_ref();
+    let named = nearby.is_some_and(|it| it.ifname == Link::INTERFACE && it.down_ns >= cut);
+    verdict.require(named, || {
+        format!("the cut is not named as a nearby cause: {nearby:?}")
+    });
     let noticed = window.begin_ns.since(cut);
     verdict.figure(format!("noticed after {} ms", Millis(noticed)));
     verdict.require(noticed >= Duration::from_millis(500), || {

@@ -3,18 +3,21 @@
 mod log;
 mod window;
 
+use std::fs;
 use std::os::unix::process::CommandExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use rustix::process::Signal;
+use serde_json::Value;
 
 use super::attribute;
 use super::clock::BootNs;
 use super::process::Process;
-use super::programs::PATHWARDEN;
+use super::programs::{PATHWARDEN, Replay};
 use super::wait::{self, Look};
 pub use log::{LogLine, Ready};
 pub use window::{Cause, ControllerName, Window};
@@ -26,6 +29,8 @@ const NOBODY: u32 = 65_534;
 #[derive(Debug)]
 pub struct Agent {
     process: Process,
+    /// Where it writes all that it sees, if it does.
+    trace: Option<PathBuf>,
 }
 
 /// Anonymous memory of the agent, KiB.
@@ -40,7 +45,7 @@ pub struct Memory {
 impl Agent {
     /// Starts it as root.
     pub fn start() -> Result<Self> {
-        Self::spawn(&mut command())
+        Self::traced(&mut command())
     }
 
     /// Starts it as a user who may read sysfs and nothing else.
@@ -55,12 +60,27 @@ impl Agent {
 
     /// Starts it with a setting from its environment.
     pub fn start_set(variable: &str, value: &str) -> Result<Self> {
-        Self::spawn(command().env(variable, value))
+        Self::traced(command().env(variable, value))
+    }
+
+    /// Starts it with a trace, which is replayed when it has stopped.
+    fn traced(command: &mut Command) -> Result<Self> {
+        static STARTED: AtomicU32 = AtomicU32::new(0);
+        let number = STARTED.fetch_add(1, Ordering::Relaxed);
+        let trace = PathBuf::from(format!("/tmp/agent-{number}.trace"));
+        let agent = Self::spawn(command.arg("--trace").arg(&trace))?;
+        Ok(Self {
+            trace: Some(trace),
+            ..agent
+        })
     }
 
     fn spawn(command: &mut Command) -> Result<Self> {
         let process = Process::start(command, ["window", "agent"]).context("the agent")?;
-        Ok(Self { process })
+        Ok(Self {
+            process,
+            trace: None,
+        })
     }
 
     /// Waits until its probes are attached and its first snapshot is done.
@@ -144,10 +164,33 @@ impl Agent {
         self.windows_so_far()
     }
 
-    /// Asks it to end and returns every window it printed, the last words included.
+    /// Asks it to end and returns every window it printed, the last words included. Its trace must come to the same.
     pub fn stop(mut self) -> Result<Vec<Window>> {
         self.process.stop().context("the agent")?;
+        if let Some(trace) = self.trace.take() {
+            self.replays(&trace).context("the replay of its trace")?;
+            fs::remove_file(&trace)?;
+        }
         self.windows_so_far()
+    }
+
+    /// Every window that ended while it watched, whole and to the nanosecond.
+    fn replays(&self, trace: &Path) -> Result<()> {
+        let ended = |window: &Value| window["open"] == false && window["truncated_end"] == false;
+        let lines = self.process.printed();
+        let live: Vec<Value> = lines
+            .iter()
+            .map(|(_, line)| serde_json::from_str(line).context("a window"))
+            .collect::<Result<_>>()?;
+        let mut live: Vec<Value> = live.into_iter().filter(ended).collect();
+        live.sort_by_key(|window| window["begin_ns"].as_u64());
+        let replayed = Replay::of(trace, &[])?.windows_as_printed();
+        let replayed: Vec<Value> = replayed.into_iter().filter(ended).collect();
+        ensure!(
+            replayed == live,
+            "{replayed:?} is not what was printed: {live:?}"
+        );
+        Ok(())
     }
 }
 

@@ -49,6 +49,17 @@ pub struct Cause {
     pub kind: String,
     /// The controller it came from.
     pub controller: Option<ControllerName>,
+    /// Its network interface, if that was down.
+    pub nearby: Option<Nearby>,
+}
+
+/// A network interface that went down.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Nearby {
+    /// Its name.
+    pub ifname: String,
+    /// When.
+    pub down_ns: BootNs,
 }
 
 /// A controller, told apart from others that had its name before.

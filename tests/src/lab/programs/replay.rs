@@ -11,8 +11,7 @@ use crate::lab::agent::Window;
 /// What the whole pipeline made of a trace, at its end.
 #[derive(Debug, Deserialize)]
 pub struct Replay {
-    /// Every window.
-    pub windows: Vec<Window>,
+    windows: Vec<serde_json::Value>,
     /// Windows of one namespace taken together.
     pub freezes: Vec<serde_json::Value>,
     /// What was wrong at the end.
@@ -38,6 +37,19 @@ impl Replay {
             finished.stderr.trim()
         );
         Ok(replay)
+    }
+
+    /// Every window.
+    pub fn windows(&self) -> Result<Vec<Window>> {
+        let windows = self.windows.iter().cloned();
+        Ok(windows
+            .map(serde_json::from_value)
+            .collect::<serde_json::Result<_>>()?)
+    }
+
+    /// The same with all that is said of each.
+    pub fn windows_as_printed(self) -> Vec<serde_json::Value> {
+        self.windows
     }
 
     /// The findings of a kind.
