@@ -264,30 +264,48 @@ impl Feed {
         }
     }
 
-    /// The driver's own modules take their probes with them when they go; the kernel does not say so.
+    /// The driver's own module takes its probes with it when it goes; the kernel does not say so. Of one that comes later
+    /// only what was missing is attached, as long as that tells all.
     fn module_came(&mut self, module: &str) {
-        match &mut self.origin {
-            _ if !self.settings.probes => {}
-            Origin::Probes(probes) if !matches!(module, "nvme_core" | "nvme_fabrics") => {
-                if module.starts_with("nvme") {
-                    probes.programs.attach_missing(&mut probes.report);
+        if !self.settings.probes || !module.starts_with("nvme") {
+            return;
+        }
+        let again = match &mut self.origin {
+            Origin::Looks { .. } => module == "nvme_core",
+            Origin::Probes(probes) => {
+                let lacking = |report: &AttachReport| report.attached() < report.wanted();
+                match module {
+                    "nvme_core" => true,
+                    // What its reconnect decision is given is read with the types, before the programs are loaded.
+                    "nvme_fabrics" => lacking(&probes.report),
+                    _ => {
+                        probes.programs.attach_missing(&mut probes.report);
+                        false
+                    }
                 }
             }
-            _ if !matches!(module, "nvme_core" | "nvme_fabrics") => {}
-            _ => match Origin::start(&self.settings) {
-                Ok(origin) => {
-                    self.origin = origin;
-                    let (attached, probes) = self.probes();
-                    tracing::info!(module, attached, probes, "a module came: probes attached");
-                    // Not watched between the module's coming and now.
-                    self.order.push(told(Event::Lost { count: 0 }));
-                    self.look_soon();
-                }
-                Err(error) => {
-                    let reason = crate::error_chain(&error);
-                    tracing::error!(module, "probes cannot be attached again: {reason}");
-                }
-            },
+        };
+        if again {
+            self.attach_again(module);
+        }
+    }
+
+    fn attach_again(&mut self, module: &str) {
+        // The old ones are dead; without them there is room for the new.
+        self.origin = Origin::looking(&self.settings);
+        match Origin::start(&self.settings) {
+            Ok(origin) => {
+                self.origin = origin;
+                let (attached, probes) = self.probes();
+                tracing::info!(module, attached, probes, "a module came: probes attached");
+                // Not watched between the module's coming and now.
+                self.order.push(told(Event::Lost { count: 0 }));
+                self.look_soon();
+            }
+            Err(error) => {
+                let reason = crate::error_chain(&error);
+                tracing::error!(module, "probes cannot be attached again: {reason}");
+            }
         }
     }
 
@@ -317,10 +335,7 @@ impl Origin {
             programs,
         }) = attach(settings)
         else {
-            return Ok(Self::Looks {
-                differences: Differences::default(),
-                timer: every(settings.poll, now + settings.poll),
-            });
+            return Ok(Self::looking(settings));
         };
         let gaps = ring.gaps();
         Ok(Self::Probes(Box::new(Probes {
@@ -332,6 +347,13 @@ impl Origin {
             gaps,
             dropped_unseen: 0,
         })))
+    }
+
+    fn looking(settings: &Settings) -> Self {
+        Self::Looks {
+            differences: Differences::default(),
+            timer: every(settings.poll, Instant::now() + settings.poll),
+        }
     }
 
     async fn woken(&mut self) -> Result<Woken, Error> {

@@ -1,7 +1,6 @@
 //! Loading the object and attaching each program, with a report of what came of it.
 
 use std::{
-    collections::HashMap,
     path::{Path, PathBuf},
     thread,
     time::Instant,
@@ -96,8 +95,9 @@ pub fn attach(ring_bytes: u32) -> Result<Attached, Unavailable> {
     let mut ebpf = load(loader, object, &fields, &own, ring_bytes)?;
     let object_ms = millis(begun) - types_ms;
     let mut probes = Vec::with_capacity(PROBES.len());
-    for (probe, state) in attach_all(&mut ebpf, own.reconnect_has_status != 0) {
-        let state = state?;
+    for probe in PROBES {
+        let program = ebpf.program_mut(probe.program);
+        let state = attach_probe(probe, program, own.reconnect_has_status != 0)?;
         if let (true, ProbeState::Missing(reason)) = (probe.mandatory, &state) {
             let reason = reason.clone();
             return Err(Unavailable::Mandatory {
@@ -144,37 +144,6 @@ fn load<'f>(
         }
         error => Unavailable::Load(error.into()),
     })
-}
-
-type Attempt = (&'static Probe, Result<ProbeState, Unavailable>);
-
-/// Attaches every probe that is wanted. The kernel takes most of the time to check the programs, and checks several at
-/// once.
-fn attach_all(ebpf: &mut Ebpf, status_is_given: bool) -> Vec<Attempt> {
-    let mut programs: HashMap<String, &mut Program> = ebpf
-        .programs_mut()
-        .map(|(name, program)| (name.to_owned(), program))
-        .collect();
-    let mut halves: [Vec<_>; 2] = Default::default();
-    for (at, probe) in PROBES.iter().enumerate() {
-        halves[at % 2].push((at, probe, programs.remove(probe.program)));
-    }
-    let attach_half = |half: Vec<(usize, &'static Probe, Option<&mut Program>)>| {
-        let attempt =
-            |(at, probe, program)| (at, (probe, attach_probe(probe, program, status_is_given)));
-        half.into_iter()
-            .map(attempt)
-            .collect::<Vec<(usize, Attempt)>>()
-    };
-    let [mine, other] = halves;
-    let mut attempts = thread::scope(|scope| {
-        let other = scope.spawn(|| attach_half(other));
-        let mut attempts = attach_half(mine);
-        attempts.extend(other.join().unwrap_or_default());
-        attempts
-    });
-    attempts.sort_by_key(|(at, _)| *at);
-    attempts.into_iter().map(|(_, attempt)| attempt).collect()
 }
 
 fn attach_probe(
