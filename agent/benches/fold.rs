@@ -89,7 +89,7 @@ fn turn(at: u64) -> Envelope {
     let subsystem = u32::try_from(at / 2 % u64::from(SUBSYSTEMS)).unwrap();
     let round = at / 2 / u64::from(SUBSYSTEMS);
     let comes = at % 2 == 1;
-    let instance = 2 * subsystem + u32::from((round % 2 == 0) == comes);
+    let instance = 2 * subsystem + u32::from(round.is_multiple_of(2) == comes);
     let event = Event::Ana {
         controller: controller(instance),
         group: AnaGroup(1),
@@ -107,7 +107,7 @@ fn turn(at: u64) -> Envelope {
 fn watching() -> Watch {
     let mut watch = Watch::new("bench", Bounds::default());
     for event in hosts() {
-        let _ = watch.apply(&event);
+        assert!(watch.apply(&event).is_empty(), "nothing is dark yet");
     }
     watch
 }

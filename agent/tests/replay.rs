@@ -125,7 +125,7 @@ fn a_clean_cutover_is_one_window_by_ana_within_its_design() {
         let [freeze] = &replayed.freezes[..] else {
             panic!("{twin}: {:?}", replayed.freezes);
         };
-        assert_eq!(freeze.windows, [window.id.clone()], "{twin}");
+        assert_eq!(freeze.windows, std::slice::from_ref(&window.id), "{twin}");
         assert!(
             replayed.findings.is_empty(),
             "{twin}: {:?}",
@@ -181,7 +181,7 @@ fn a_watcher_that_starts_in_the_middle_never_gives_a_part_for_the_whole() {
             let (before, after) = all.split_at(cut);
             let mut first = Watch::new("b", Bounds::default());
             for event in before {
-                let _ = first.apply(event);
+                first.apply(event).clear();
             }
             let look = Envelope {
                 time: first.now(),
@@ -435,7 +435,8 @@ fn a_trace_line_is_what_the_writer_writes() {
     for event in &all {
         let line = trace::line(event).unwrap();
         let header = "{\"trace\":1}\n";
-        assert_eq!(events_of(&format!("{header}{line}\n")), [event.clone()]);
+        let read = events_of(&format!("{header}{line}\n"));
+        assert_eq!(read, std::slice::from_ref(event));
     }
 }
 
@@ -537,17 +538,16 @@ mod any_order {
 
     fn folded(events: &[Envelope]) -> (Vec<Window>, Vec<Window>) {
         let mut watch = Watch::new("b", Bounds::default());
-        let mut closed = Vec::new();
-        for event in events {
-            closed.extend(
-                watch
-                    .apply(event)
-                    .into_iter()
-                    .filter_map(|change| match change {
-                        Change::Closed(window) => Some(window),
-                        _ => None,
-                    }),
-            );
+        let mut closed: Vec<Window> = Vec::new();
+        for change in events.iter().flat_map(|event| watch.apply(event)) {
+            match change {
+                Change::Closed(window) => closed.push(window),
+                Change::Amended(window) => {
+                    let known = closed.iter_mut().rev().find(|it| it.id == window.id);
+                    *known.unwrap() = window;
+                }
+                _ => {}
+            }
         }
         let open = watch.open().cloned().collect();
         (closed, open)

@@ -33,6 +33,8 @@ const ORDER_TICK: Duration = Duration::from_millis(5);
 const WALL_EVERY: Duration = Duration::from_secs(60);
 /// How often it is asked what the kernel could not tell.
 const LOSSES_EVERY: Duration = Duration::from_secs(5);
+/// Events of the time in between may still come.
+const BEHIND: Duration = Duration::from_secs(1);
 /// Looks out of turn are not more frequent.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
@@ -74,7 +76,7 @@ enum Woken {
     Events(Vec<Envelope>),
     LookDue(Source),
     LossesDue,
-    Sign(Sign),
+    Sign(Box<Sign>),
     WallDue,
     SecondPassed,
     OrderDue,
@@ -84,8 +86,8 @@ enum Woken {
 pub(super) enum Fed {
     /// Events, in the order of their times; there may be none.
     Events(Vec<Envelope>),
-    /// Another second has passed.
-    Second,
+    /// Another second has passed; everything until then has been told.
+    Second(BootNs),
 }
 
 impl Feed {
@@ -161,7 +163,7 @@ impl Feed {
         let look_due = self.look_due;
         let woken = tokio::select! {
             woken = self.origin.woken() => woken?,
-            sign = self.surroundings.next() => Woken::Sign(sign),
+            sign = self.surroundings.next() => Woken::Sign(Box::new(sign)),
             _ = self.wall.tick() => Woken::WallDue,
             _ = self.second.tick() => Woken::SecondPassed,
             () = sleep(ORDER_TICK), if waiting => Woken::OrderDue,
@@ -178,9 +180,12 @@ impl Feed {
                 let lost = self.losses().map(told);
                 lost.into_iter().for_each(|event| self.order.push(event));
             }
-            Woken::Sign(sign) => self.follow(sign).await?,
+            Woken::Sign(sign) => self.follow(*sign).await?,
             Woken::WallDue => self.order.push(wall()),
-            Woken::SecondPassed => return Ok(Fed::Second),
+            Woken::SecondPassed => {
+                self.take_waiting();
+                return Ok(Fed::Second(self.told_until()));
+            }
             Woken::OrderDue => {}
         }
         let now = clock::boot();
@@ -206,13 +211,25 @@ impl Feed {
         known.into_iter().map(told).collect()
     }
 
-    /// What still waits for its turn.
-    pub(super) fn rest(&mut self) -> Vec<Envelope> {
+    fn take_waiting(&mut self) {
         if let Origin::Probes(probes) = &mut self.origin {
             while let Some(events) = probes.reader.try_next() {
                 events.into_iter().for_each(|event| self.order.push(event));
             }
         }
+    }
+
+    /// No event before this is still to come, as far as can be known.
+    fn told_until(&self) -> BootNs {
+        let behind = clock::boot().checked_sub(BEHIND).unwrap_or(BootNs::ZERO);
+        self.order
+            .earliest()
+            .map_or(behind, |waits| waits.min(behind))
+    }
+
+    /// What still waits for its turn.
+    pub(super) fn rest(&mut self) -> Vec<Envelope> {
+        self.take_waiting();
         std::iter::from_fn(|| self.order.pop_any()).collect()
     }
 

@@ -73,9 +73,6 @@ pub enum Told<'a> {
     Second(&'a Watch),
 }
 
-/// Time passes for the fold this far behind the clock: events of the time in between may still come.
-const BEHIND: Duration = Duration::from_secs(1);
-
 /// Runs until SIGTERM or SIGINT; hands what there is to tell to `sink`.
 pub async fn run(
     settings: &Settings,
@@ -97,8 +94,8 @@ pub async fn run(
         };
         let events = match fed {
             Fed::Events(events) => events,
-            Fed::Second => {
-                agent.pass_to(clock::boot())?;
+            Fed::Second(told_until) => {
+                agent.pass_to(told_until)?;
                 continue;
             }
         };
@@ -175,8 +172,7 @@ impl<S: FnMut(Told<'_>) -> std::io::Result<()>> Agent<S> {
     }
 
     fn pass_to(&mut self, now: BootNs) -> Result<(), Error> {
-        let behind = now.checked_sub(BEHIND).unwrap_or(BootNs::ZERO);
-        let changes = self.watch.advance(behind);
+        let changes = self.watch.advance(now);
         self.tell(&changes)?;
         (self.sink)(Told::Second(&self.watch)).map_err(Error::Output)
     }

@@ -152,7 +152,7 @@ fn attach_probe(
     status_is_given: bool,
 ) -> Result<ProbeState, Unavailable> {
     let kprobe = program.ok_or(ProgramError::NotLoaded);
-    let kprobe = kprobe.and_then(|program| <&mut KProbe>::try_from(program));
+    let kprobe = kprobe.and_then(<&mut KProbe>::try_from);
     let attempt = kprobe.and_then(|kprobe| match probe.when {
         When::StatusIsNotGiven if status_is_given => Ok(ProbeState::NotWanted(
             "the reconnect decision is given the status",

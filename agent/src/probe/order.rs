@@ -67,6 +67,12 @@ impl Order {
         self.heap.pop().map(|waiting| waiting.envelope)
     }
 
+    /// The time of the earliest event that waits.
+    #[must_use]
+    pub fn earliest(&self) -> Option<BootNs> {
+        self.heap.peek().map(|waiting| waiting.envelope.time)
+    }
+
     /// Whether something waits.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -163,7 +163,7 @@ impl Watch {
         };
         let mut changes = self.advance(at.time);
         self.histories.note(&envelope.event, at.time);
-        changes.extend(self.fold(&envelope.event, at));
+        changes.extend(self.fold(&envelope.event, at, envelope.time));
         changes
     }
 
@@ -181,7 +181,7 @@ impl Watch {
         namespaces.advance(&context, at)
     }
 
-    fn fold(&mut self, event: &Event, at: Moment) -> Vec<Change> {
+    fn fold(&mut self, event: &Event, at: Moment, told_at: BootNs) -> Vec<Change> {
         match event {
             Event::Snapshot { host, began } => self.look(host, began.unwrap_or(at.time), at),
             Event::ControllerAdded {
@@ -374,7 +374,8 @@ impl Watch {
                 self.namespaces.truncate(at.time)
             }
             Event::Wall { unix_ns } => {
-                self.wall = Some((at.time, *unix_ns));
+                // Its own time, however late it comes.
+                self.wall = Some((told_at, *unix_ns));
                 Vec::new()
             }
             Event::Connect { .. }

@@ -197,8 +197,10 @@ impl Namespaces {
     pub(super) fn advance(&mut self, context: &Context<'_>, at: Moment) -> Vec<Change> {
         let mut changes = Vec::new();
         self.all.retain(|_, namespace| {
-            let freeze = namespace.freezes.settle(at.time, context.bounds);
-            // A window that is open may be the freeze's next part.
+            // A window that is open may be the freeze's next part: its beginning decides.
+            let open = namespace.window.as_ref();
+            let until = open.map_or(at.time, |window| window.begin_ns.min(at.time));
+            let freeze = namespace.freezes.settle(until, context.bounds);
             changes.extend(freeze.map(Change::Froze));
             let lost = namespace.lost_for(at.time);
             if lost.is_some_and(|lost| lost > context.bounds.lost_after)

@@ -386,12 +386,12 @@ impl Window {
         self.source = self.source.max(edge.source);
         self.error_ns = self.error_ns.max(edge.error_ns);
         let handed_over = edge.cause.controller != self.cause_begin.controller;
-        if whole
+        let by_ana = whole
             && self.controllers_steady
             && handed_over
             && self.cause_begin.kind.is_ana()
-            && edge.cause.kind.is_ana()
-        {
+            && edge.cause.kind.is_ana();
+        if by_ana || self.migration.is_some() {
             self.class = Class::Cutover;
         }
         self.cause_end = Some(edge.cause);

@@ -98,13 +98,25 @@ fn attempts(absence: &Absence) -> usize {
     usize::try_from(absence.attempts).unwrap_or(usize::MAX)
 }
 
+/// Status code type and status code of a status word (NVMe base specification, Status field).
+const CODE: u16 = 0x7ff;
+/// Its Do Not Retry bit.
+const DO_NOT_RETRY: u16 = 0x4000;
+
 /// The host's own errors and refusals that are not of this path break the run: a target that is down looks so.
 fn rejected(case: &Case<'_>, absence: &Absence) -> Condition {
     let enough = case.subject.policy.rejections;
     let status = absence
         .last_rejection
         .filter(|_| absence.rejections > 0)
-        .map(|status| format!(" (last status {status:#x})"))
+        .map(|status| {
+            let mark = if status & DO_NOT_RETRY == 0 {
+                ""
+            } else {
+                ", do not retry"
+            };
+            format!(" (last status {:#x}{mark})", status & CODE)
+        })
         .unwrap_or_default();
     Condition {
         met: absence.rejections >= enough,

@@ -1,3 +1,7 @@
+mod ends;
+mod looks;
+mod signs;
+
 use std::time::Duration;
 
 use super::*;
