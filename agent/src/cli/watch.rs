@@ -1,6 +1,6 @@
 //! `pathwarden watch`: what happens, one line an event, windows set apart.
 
-use std::io::Write as _;
+use std::{collections::BTreeSet, io::Write as _};
 
 use serde_json::json;
 
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     engine::{self, Told},
-    event::{Envelope, Event, trace},
+    event::{ControllerId, Envelope, Event, trace},
     watch::Change,
 };
 
@@ -26,8 +26,10 @@ pub(super) fn run(args: &Args, common: &Common) -> anyhow::Result<Exit> {
     let settings = args.watching.settings(common)?;
     let style = Style::of_stdout();
     let output = common.output;
+    let mut news = News::default();
     run::runtime()?.block_on(engine::run(&settings, |told| {
         let text = match (output, told) {
+            (Format::Text, Told::Event(envelope)) if !news.is_new(&envelope.event) => None,
             (Format::Text, Told::Event(envelope)) => event_line(envelope, style),
             (Format::Text, Told::Change(change)) => change_lines(change, style),
             (Format::Json, Told::Event(envelope)) => Some(trace::line(envelope)?),
@@ -45,10 +47,31 @@ pub(super) fn run(args: &Args, common: &Common) -> anyhow::Result<Exit> {
     Ok(Exit::Clean)
 }
 
-/// Time, what, who; a look and the clock's pairing are no news.
+/// What was told before. Every look tells of every controller and leg again.
+#[derive(Debug, Default)]
+struct News {
+    looked: bool,
+    controllers: BTreeSet<ControllerId>,
+}
+
+impl News {
+    fn is_new(&mut self, event: &Event) -> bool {
+        match event {
+            Event::Snapshot { .. } => !std::mem::replace(&mut self.looked, true),
+            Event::ControllerAdded { controller, .. } => self.controllers.insert(*controller),
+            Event::ControllerRemoved { controller } => {
+                self.controllers.remove(controller);
+                true
+            }
+            Event::Wall { .. } | Event::LegWords { .. } => false,
+            _ => true,
+        }
+    }
+}
+
+/// Time, what, who.
 fn event_line(envelope: &Envelope, style: Style) -> Option<String> {
     let told = match &envelope.event {
-        Event::Wall { .. } | Event::LegWords { .. } => return None,
         Event::Snapshot { host, .. } => format!(
             "{} controllers in {} subsystems",
             host.controllers.len(),

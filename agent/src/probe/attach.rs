@@ -83,9 +83,15 @@ pub fn attach(ring_bytes: u32) -> Result<Attached, Unavailable> {
     let object = object::embedded().ok_or(Unavailable::NotBuilt)?;
     driver_is_there(Path::new("/sys/module/nvme_core"))?;
     kprobes_are_there(Path::new("/sys/bus/event_source/devices/kprobe/type"))?;
-    // The loader reads all of the kernel's types as it is made, wanted or not: meanwhile the fields are resolved.
+    // The loader reads all of the kernel's types as it is made, wanted or not: meanwhile the fields are resolved. They
+    // are not wanted, as offsets are globals: no relocation against the kernel's types. Given back by the thread that
+    // took them, before anything that stays is put behind them, they leave no hole.
     let (loader, fields) = thread::scope(|scope| {
-        let loader = scope.spawn(EbpfLoader::new);
+        let loader = scope.spawn(|| {
+            let mut loader = EbpfLoader::new();
+            loader.btf(None);
+            loader
+        });
         let fields = fields::resolve(Path::new(fields::BTF_DIR));
         (loader.join().unwrap_or_default(), fields)
     });
@@ -126,8 +132,7 @@ fn load<'f>(
     own: &'f OwnNumbers,
     ring_bytes: u32,
 ) -> Result<Ebpf, Unavailable> {
-    // Offsets are globals: no relocation against the kernel's types.
-    loader.btf(None).map_max_entries("EVENTS", ring_bytes);
+    loader.map_max_entries("EVENTS", ring_bytes);
     for (field, offset) in Field::ALL.iter().zip(&fields.offsets) {
         loader.override_global(field.global, offset, true);
     }

@@ -53,9 +53,9 @@ impl Agent {
         Self::spawn(command().uid(NOBODY).gid(NOBODY))
     }
 
-    /// Starts it on a folder that might be any host's: it looks at sysfs and asks nothing of the kernel it runs on.
+    /// Starts it without probes: it looks at sysfs, and sooner where a uevent tells.
     pub fn start_looking_only() -> Result<Self> {
-        Self::spawn(command().args(["--sysfs", "/sys"]))
+        Self::traced(command().arg("--no-probes"))
     }
 
     /// Starts it with a setting from its environment.
