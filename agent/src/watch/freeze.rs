@@ -83,6 +83,11 @@ impl Freezes {
         self.finish(freeze, bounds)
     }
 
+    /// When the current one is over.
+    pub(super) fn due(&self, bounds: &Bounds) -> Option<BootNs> {
+        self.current.as_ref()?.end_ns.checked_add(bounds.freeze_gap)
+    }
+
     /// Whether one waits for its end.
     pub(super) fn waits(&self) -> bool {
         self.current.is_some()

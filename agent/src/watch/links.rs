@@ -45,9 +45,9 @@ impl Links {
     }
 
     /// The fall of this interface that is near a time: it has lasted until then, or ended shortly before.
-    pub(super) fn near(&self, ifname: &str, time: BootNs) -> Option<Nearby> {
+    pub(super) fn near(&self, ifname: &str, time: BootNs) -> Option<&Nearby> {
         let fall = self.fallen.get(ifname)?;
         let over = |up| time.saturating_since(up) > NEAR;
-        (!fall.up_ns.is_some_and(over)).then(|| fall.clone())
+        (!fall.up_ns.is_some_and(over)).then_some(fall)
     }
 }

@@ -126,6 +126,8 @@ pub struct Watch {
     /// Nothing can drift before the first look, nor right after a loss.
     looked: bool,
     unsettled: bool,
+    /// Until then nothing happens by time alone.
+    due: BootNs,
 }
 
 impl Watch {
@@ -147,6 +149,7 @@ impl Watch {
             last_look: None,
             looked: false,
             unsettled: false,
+            due: BootNs(u64::MAX),
         }
     }
 
@@ -163,7 +166,9 @@ impl Watch {
         };
         let mut changes = self.advance(at.time);
         self.histories.note(&envelope.event, at.time);
-        changes.extend(self.fold(&envelope.event, at, envelope.time));
+        let folded = self.fold(&envelope.event, at, envelope.time);
+        folded.iter().for_each(|change| self.note_due(change));
+        changes.extend(folded);
         changes
     }
 
@@ -171,6 +176,9 @@ impl Watch {
     #[must_use]
     pub fn advance(&mut self, now: BootNs) -> Vec<Change> {
         self.now = self.now.max(now);
+        if self.now < self.due {
+            return Vec::new();
+        }
         let at = Moment {
             time: self.now,
             error_ns: 0,
@@ -178,7 +186,25 @@ impl Watch {
             seen: true,
         };
         let (namespaces, context) = self.split();
-        namespaces.advance(&context, at)
+        let changes = namespaces.advance(&context, at);
+        self.due = self.namespaces.due(&self.bounds);
+        changes
+    }
+
+    /// A freeze is over, and what is lost is given up, some time after.
+    fn note_due(&mut self, change: &Change) {
+        let due = match change {
+            Change::Closed(window) => window
+                .end_ns
+                .and_then(|end| end.checked_add(self.bounds.freeze_gap)),
+            Change::Opened(window) | Change::Worsened(window)
+                if window.severity == Severity::Lost =>
+            {
+                self.now.checked_add(self.bounds.lost_after)
+            }
+            _ => None,
+        };
+        self.due = self.due.min(due.unwrap_or(self.due));
     }
 
     fn fold(&mut self, event: &Event, at: Moment, told_at: BootNs) -> Vec<Change> {
@@ -518,16 +544,8 @@ impl Watch {
         why: CauseKind,
         at: Moment,
     ) -> Vec<Change> {
-        let track = self.words.track(controller);
-        let interface = track.and_then(|it| it.interface.as_deref());
-        let cause = Cause {
-            kind: why,
-            controller: Some(controller),
-            endpoint: track.and_then(|it| it.endpoint.as_ref().map(ToString::to_string)),
-            nearby: interface.and_then(|interface| self.links.near(interface, at.time)),
-        };
         let (namespaces, context) = self.split();
-        let changes = namespaces.judge(&context, controller, nsids, &cause, at);
+        let changes = namespaces.judge(&context, controller, nsids, why, at);
         if self.serves(controller) {
             self.histories.serves(controller);
         }
@@ -581,6 +599,7 @@ impl Watch {
             words: &self.words,
             histories: &self.histories,
             migrations: &self.migrations,
+            links: &self.links,
             bounds: &self.bounds,
         };
         (&mut self.namespaces, context)

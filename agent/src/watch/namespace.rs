@@ -8,8 +8,8 @@ use crate::{
 };
 
 use super::{
-    Cause, CauseKind, Change, DoubleOptimized, LegChange, Moment, NamespaceKey, Severity, Window,
-    context::Context, freeze::Freezes,
+    Bounds, CauseKind, Change, DoubleOptimized, LegChange, Moment, NamespaceKey, Severity, Window,
+    context::Context, freeze::Freezes, window::Because,
 };
 
 /// A leg as the namespace last knew it.
@@ -71,7 +71,7 @@ impl Namespace {
         context: &Context<'_>,
         key: &NamespaceKey,
         controllers: &[ControllerId],
-        cause: &Cause,
+        because: &Because<'_>,
         at: Moment,
     ) -> Vec<Change> {
         let mut turned = Vec::new();
@@ -82,7 +82,7 @@ impl Namespace {
             time: at.time,
             leg,
             usable,
-            why: cause.kind,
+            why: because.kind,
         });
         let mut changes = Vec::new();
         if self.legs.values().any(|leg| leg.usable) {
@@ -91,7 +91,7 @@ impl Namespace {
             self.lost_since = None;
             if let Some(mut window) = self.window.take() {
                 turned.for_each(|leg| window.note_leg(leg));
-                changes.extend(self.close(context, window, cause.clone(), at, !at.seen));
+                changes.extend(self.close(context, window, because, at, !at.seen));
             }
         } else if let Some(window) = &mut self.window {
             turned.for_each(|leg| window.note_leg(leg));
@@ -102,10 +102,10 @@ impl Namespace {
                 context.boot_id,
                 key,
                 self.nsid,
-                at.edge(cause.clone()),
+                at.edge(because.cause()),
                 context.unix_ms(at.time),
             );
-            window.controllers_steady = cause.kind != CauseKind::ControllerState;
+            window.controllers_steady = because.kind != CauseKind::ControllerState;
             window.truncated_begin = !at.seen;
             window.migration = migration;
             window.trouble_ns = self.trouble_before(at.time);
@@ -123,11 +123,11 @@ impl Namespace {
         &mut self,
         context: &Context<'_>,
         mut window: Window,
-        cause: Cause,
+        because: &Because<'_>,
         at: Moment,
         truncated: bool,
     ) -> Vec<Change> {
-        window.close(at.edge(cause), truncated, context.bounds);
+        window.close(at.edge(because.cause()), truncated, context.bounds);
         let freeze = self.freezes.window(&window, context.bounds);
         self.closed = Some(window.clone());
         let mut changes: Vec<Change> = freeze.into_iter().map(Change::Froze).collect();
@@ -151,11 +151,11 @@ impl Namespace {
         let waited = window.requeued.is_some_and(|count| count > 0);
         let held = held.unwrap_or(waited);
         if self.legs.is_empty() && self.orderly && !failed && !held {
-            let cause = Cause::of_nobody(CauseKind::Removed);
+            let because = Because::of_nobody(CauseKind::Removed);
             self.ever_usable = false;
             let window = self.window.take();
             return window
-                .map(|window| self.close(context, window, cause, at, false))
+                .map(|window| self.close(context, window, &because, at, false))
                 .unwrap_or_default();
         }
         self.worsen(context, at.time)
@@ -181,6 +181,15 @@ impl Namespace {
     pub(super) fn lost_for(&self, now: BootNs) -> Option<std::time::Duration> {
         let since = self.lost_since.filter(|_| self.window.is_some())?;
         Some(now.saturating_since(since))
+    }
+
+    /// When time alone changes something about it next.
+    pub(super) fn due(&self, bounds: &Bounds) -> Option<BootNs> {
+        let lost = self.lost_since.filter(|_| self.window.is_some());
+        let given_up = lost.and_then(|since| since.checked_add(bounds.lost_after));
+        // A freeze that an open window may belong to waits for its end.
+        let freeze = self.freezes.due(bounds).filter(|_| self.window.is_none());
+        given_up.into_iter().chain(freeze).min()
     }
 
     /// Nothing is left to be said about it.

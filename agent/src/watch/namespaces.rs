@@ -8,9 +8,10 @@ use crate::{
 };
 
 use super::{
-    Cause, CauseKind, Change, Moment, NamespaceKey, Window,
+    Bounds, CauseKind, Change, Moment, NamespaceKey, Window,
     context::Context,
     namespace::{HeadDisk, Namespace},
+    window::Because,
 };
 
 #[derive(Debug, Default)]
@@ -81,10 +82,10 @@ impl Namespaces {
             }
             legs.entry(key).or_default();
         }
-        let cause = Cause::of_nobody(CauseKind::Unknown);
+        let because = Because::of_nobody(CauseKind::Unknown);
         let mut changes = Vec::new();
         for (key, controllers) in legs {
-            changes.extend(self.judge_one(context, &key, &controllers, &cause, at));
+            changes.extend(self.judge_one(context, &key, &controllers, &because, at));
         }
         changes
     }
@@ -95,9 +96,10 @@ impl Namespaces {
         context: &Context<'_>,
         controller: ControllerId,
         nsids: Option<&[Nsid]>,
-        cause: &Cause,
+        why: CauseKind,
         at: Moment,
     ) -> Vec<Change> {
+        let because = context.because(why, controller, at.time);
         for nsid in nsids.unwrap_or_default() {
             if let Some(key) = context.words.key(controller, *nsid) {
                 self.adopt(&key, controller, *nsid);
@@ -110,14 +112,14 @@ impl Namespaces {
             .filter(|((_, nsid), _)| nsids.is_none_or(|nsids| nsids.contains(nsid)))
             .map(|(_, key)| key.clone())
             .collect();
-        let steady = cause.kind != CauseKind::ControllerState;
+        let steady = why != CauseKind::ControllerState;
         let mut changes = Vec::new();
         for key in keys {
             let namespace = self.all.get_mut(&key);
             if let Some(window) = namespace.and_then(|it| it.window.as_mut()) {
                 window.controllers_steady &= steady;
             }
-            changes.extend(self.judge_one(context, &key, &[controller], cause, at));
+            changes.extend(self.judge_one(context, &key, &[controller], &because, at));
         }
         changes
     }
@@ -131,9 +133,9 @@ impl Namespaces {
     ) -> Vec<Change> {
         let keys = self.all.keys().filter(|key| key.nqn == *nqn);
         let keys: Vec<NamespaceKey> = keys.cloned().collect();
-        let cause = Cause::of_nobody(CauseKind::Unknown);
+        let because = Because::of_nobody(CauseKind::Unknown);
         keys.iter()
-            .flat_map(|key| self.judge_one(context, key, &[], &cause, at))
+            .flat_map(|key| self.judge_one(context, key, &[], &because, at))
             .collect()
     }
 
@@ -206,8 +208,8 @@ impl Namespaces {
             if lost.is_some_and(|lost| lost > context.bounds.lost_after)
                 && let Some(window) = namespace.window.take()
             {
-                let cause = Cause::of_nobody(CauseKind::Unknown);
-                changes.extend(namespace.close(context, window, cause, at, true));
+                let because = Because::of_nobody(CauseKind::Unknown);
+                changes.extend(namespace.close(context, window, &because, at, true));
                 namespace.ever_usable = false;
                 namespace.head = HeadDisk::Gone;
             }
@@ -216,13 +218,19 @@ impl Namespaces {
         changes
     }
 
+    /// When time alone changes something next.
+    pub(super) fn due(&self, bounds: &Bounds) -> BootNs {
+        let due = self.all.values().filter_map(|it| it.due(bounds)).min();
+        due.unwrap_or(BootNs(u64::MAX))
+    }
+
     /// Nothing is watched any longer.
     pub(super) fn close_all(&mut self, context: &Context<'_>, at: Moment) -> Vec<Change> {
         let mut changes = Vec::new();
         for namespace in self.all.values_mut() {
             if let Some(window) = namespace.window.take() {
-                let cause = Cause::of_nobody(CauseKind::Unknown);
-                changes.extend(namespace.close(context, window, cause, at, true));
+                let because = Because::of_nobody(CauseKind::Unknown);
+                changes.extend(namespace.close(context, window, &because, at, true));
             }
             let freeze = namespace.freezes.end(context.bounds);
             changes.extend(freeze.map(Change::Froze));
@@ -248,13 +256,13 @@ impl Namespaces {
         context: &Context<'_>,
         key: &NamespaceKey,
         controllers: &[ControllerId],
-        cause: &Cause,
+        because: &Because<'_>,
         at: Moment,
     ) -> Vec<Change> {
         let Some(namespace) = self.all.get_mut(key) else {
             return Vec::new();
         };
-        let changes = namespace.judge(context, key, controllers, cause, at);
+        let changes = namespace.judge(context, key, controllers, because, at);
         for controller in controllers {
             if !namespace.legs.contains_key(controller) {
                 self.by_leg.remove(&(*controller, namespace.nsid));

@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{
     event::{ControllerId, Source},
-    fabric::{BootNs, Nqn, Nsid, Uuid},
+    fabric::{BootNs, Endpoint, Nqn, Nsid, Uuid},
 };
 
 use super::{Bounds, links::Nearby};
@@ -146,14 +146,31 @@ pub struct Cause {
     pub nearby: Option<Nearby>,
 }
 
-impl Cause {
-    /// One that no controller is known for.
+/// A cause as long as nobody asks for it: most events change nothing.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Because<'a> {
+    pub(super) kind: CauseKind,
+    pub(super) controller: Option<ControllerId>,
+    pub(super) endpoint: Option<&'a Endpoint>,
+    pub(super) nearby: Option<&'a Nearby>,
+}
+
+impl Because<'_> {
     pub(super) const fn of_nobody(kind: CauseKind) -> Self {
         Self {
             kind,
             controller: None,
             endpoint: None,
             nearby: None,
+        }
+    }
+
+    pub(super) fn cause(&self) -> Cause {
+        Cause {
+            kind: self.kind,
+            controller: self.controller,
+            endpoint: self.endpoint.map(ToString::to_string),
+            nearby: self.nearby.cloned(),
         }
     }
 }
