@@ -414,10 +414,15 @@ impl Fields<'_> {
             .map_or(ControllerState::Unknown, ControllerState::from_sysfs);
         let subsysnqn = self.nqn("subsysnqn");
         let mut hostnqn = self.nqn("hostnqn");
-        if transport.value().is_some_and(Transport::is_fabric) {
-            hostnqn = self.required("hostnqn", hostnqn);
-        }
         let limit = Limit::from_sysfs;
+        let mut reconnect_delay = self.parsed("reconnect_delay", limit);
+        let mut ctrl_loss_tmo = self.parsed("ctrl_loss_tmo", limit);
+        if transport.value().is_some_and(Transport::is_fabric) {
+            // The kernel shows these of whatever was connected (`nvme_dev_attrs_are_visible`, 6.1 to 7.2).
+            hostnqn = self.required("hostnqn", hostnqn);
+            reconnect_delay = self.required("reconnect_delay", reconnect_delay);
+            ctrl_loss_tmo = self.required("ctrl_loss_tmo", ctrl_loss_tmo);
+        }
         Controller {
             name,
             generation: self.dir.inode.ok().map(Generation),
@@ -433,8 +438,8 @@ impl Fields<'_> {
             transport,
             state,
             unknown_state: state_text.filter(|_| state == ControllerState::Unknown),
-            reconnect_delay: self.parsed("reconnect_delay", limit),
-            ctrl_loss_tmo: self.parsed("ctrl_loss_tmo", limit),
+            reconnect_delay,
+            ctrl_loss_tmo,
             fast_io_fail_tmo: self.parsed("fast_io_fail_tmo", limit),
             kato: self.parsed("kato", limit),
             deletable: Some(self.dir.deletable),
