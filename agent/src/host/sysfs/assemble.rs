@@ -320,7 +320,7 @@ impl Fields<'_> {
     fn text(&mut self, attribute: &'static str) -> Attr<&str> {
         let outcome = match self.dir.reading(attribute) {
             None => return Attr::Unset,
-            Some(Ok(text)) => match text.trim() {
+            Some(Ok(text)) => match text.trim_ascii() {
                 "" => return Attr::Unset,
                 "(efault)" | "(null)" => Err(Fault::HalfMade),
                 _ => Ok(text),
@@ -340,7 +340,7 @@ impl Fields<'_> {
     fn parsed<T>(&mut self, attribute: &'static str, parse: impl Fn(&str) -> Option<T>) -> Attr<T> {
         let parsed = self
             .text(attribute)
-            .and_then(|text| match parse(text.trim()) {
+            .and_then(|text| match parse(text.trim_ascii()) {
                 Some(value) => Attr::Value(value),
                 None => Attr::Unreadable(Fault::Malformed),
             });
@@ -357,7 +357,9 @@ impl Fields<'_> {
     }
 
     fn boxed(&mut self, attribute: &'static str) -> Option<Box<str>> {
-        self.text(attribute).value().map(|text| text.trim().into())
+        self.text(attribute)
+            .value()
+            .map(|text| text.trim_ascii().into())
     }
 
     /// An attribute that every object of this kind has.
@@ -469,7 +471,7 @@ impl Fields<'_> {
 
     /// A counter says nothing about its object: one that cannot be read is not there.
     fn counter(&self, attribute: &str) -> Option<u64> {
-        self.dir.reading(attribute)?.ok()?.trim().parse().ok()
+        self.dir.reading(attribute)?.ok()?.trim_ascii().parse().ok()
     }
 
     /// The UUID, unless it is that of a namespace without one.
