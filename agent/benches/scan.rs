@@ -61,7 +61,7 @@ fn text(controllers: u32) -> String {
 }
 
 /// The attributes that a scan reads, whichever object they belong to.
-const READ: [&str; 23] = [
+const READ: [&str; 21] = [
     "transport",
     "state",
     "address",
@@ -71,7 +71,6 @@ const READ: [&str; 23] = [
     "cntlid",
     "cntrltype",
     "dctype",
-    "kato",
     "reconnect_delay",
     "ctrl_loss_tmo",
     "fast_io_fail_tmo",
@@ -83,7 +82,6 @@ const READ: [&str; 23] = [
     "subsystype",
     "model",
     "serial",
-    "firmware_rev",
     "iopolicy",
 ];
 

@@ -342,8 +342,6 @@ mod diagnose {
             ("ana_grpid", "ana-suspect"),
             ("hostid", "host-identity"),
             ("fast_io_fail_tmo", "loss-timeout"),
-            ("ctrl_loss_tmo", "loss-timeout"),
-            ("reconnect_delay", "loss-timeout"),
         ];
         facts
             .iter()

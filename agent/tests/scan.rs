@@ -18,7 +18,7 @@ mod host {
         Sectors,
     };
     use pathwarden::host::SysRoot;
-    use pathwarden::host::sysfs::{self, Patience, Scanner};
+    use pathwarden::host::sysfs::{self, Detail, Patience, Scanner};
 
     use crate::tree::{self, Unfolded, unfold};
 
@@ -178,7 +178,9 @@ mod host {
             leg 1 optimized diag/command_retries_count=4 diag/command_error_count=5 diag/multipath_failover_count=6\n\
             controller 1 address=traddr=10.0.0.2,trsvcid=1\n\
             leg 1 optimized diag/command_retry_count=9\n";
-        let host = scan(unfolded(text).path());
+        let tree = unfolded(text);
+        let scanner = Scanner::new(SysRoot::sysfs_only(tree.path()));
+        let host = scanner.with_detail(Detail::Everything).scan().unwrap();
         assert_eq!(unchecked(&host), []);
         let head = head(&host);
         assert_eq!(head.delayed_removal, Some(Duration::from_secs(60)));
@@ -201,6 +203,56 @@ mod host {
             Some(9)
         );
         assert_eq!(host.controllers[1].counters.errors, None);
+    }
+
+    #[test]
+    fn the_topology_alone_reads_no_counters() {
+        let text = "subsystem 0 nqn=nqn.x:a firmware_rev=1.2\nhead 1 delayed_removal_secs=60 diag/io_requeue_no_usable_path_count=7\n\
+            controller 0 address=traddr=10.0.0.1,trsvcid=1 diag/reset_count=2\nleg 1 optimized diag/command_error_count=5\n";
+        let tree = unfolded(text);
+        let scanner = Scanner::new(SysRoot::sysfs_only(tree.path()));
+        let (alone, all) = (
+            scanner.scan().unwrap(),
+            scanner.with_detail(Detail::Everything).scan().unwrap(),
+        );
+        assert_eq!(head(&alone).delayed_removal, Some(Duration::from_secs(60)));
+        assert_eq!(
+            (
+                alone.subsystems[0].firmware.as_deref(),
+                &alone.controllers[0].kato
+            ),
+            (None, &Attr::Unset)
+        );
+        assert_eq!(all.subsystems[0].firmware.as_deref(), Some("1.2"));
+        assert!(all.controllers[0].kato.value().is_some());
+        assert_ne!(alone.controllers[0].counters, all.controllers[0].counters);
+        assert_ne!(first_leg(&alone).counters, first_leg(&all).counters);
+        assert_ne!(head(&alone).counters, head(&all).counters);
+        // What is told of a host is the same.
+        assert_eq!(
+            serde_json::to_value(&alone).unwrap(),
+            serde_json::to_value(&all).unwrap()
+        );
+    }
+
+    #[test]
+    fn the_rest_of_a_controller_is_read_while_one_attribute_hangs() {
+        let path = "devices/virtual/nvme-fabrics/ctl/nvme0/transport";
+        let blocked = tree::parse(TWO_PATHS).with_fault(path, tree::Fault::Blocks);
+        let tree = unfold(&blocked.files(), 0);
+        let host = patient(&tree).scan().unwrap();
+        // `transport` is the first attribute that is read of a controller.
+        let told = [(
+            "nvme0".to_owned(),
+            "transport: no answer in time".to_owned(),
+        )];
+        assert_eq!(unchecked(&host), told);
+        assert_eq!(host.controllers[0].state, ControllerState::Live);
+        assert!(host.controllers[0].hostnqn.value().is_some());
+        assert_eq!(
+            host.controllers[0].ctrl_loss_tmo.value(),
+            host.controllers[1].ctrl_loss_tmo.value()
+        );
     }
 
     #[test]
@@ -258,6 +310,16 @@ mod host {
             Attr::Unreadable(Fault::Malformed)
         );
         let told = "reconnect_delay: not a value of this attribute".to_owned();
+        assert_eq!(unchecked(&host), [("nvme0".to_owned(), told)]);
+    }
+
+    #[test]
+    fn a_fabric_controller_without_a_loss_timeout_was_not_read_completely() {
+        let text = "subsystem 0 nqn=nqn.x:a\n\
+            controller 0 address=traddr=10.0.0.1,trsvcid=1 -ctrl_loss_tmo -reconnect_delay\n\
+            controller 1 transport=pcie address=0000:61:00.0 -hostnqn -ctrl_loss_tmo -reconnect_delay\n";
+        let host = scan(unfolded(text).path());
+        let told = "ctrl_loss_tmo, reconnect_delay: missing".to_owned();
         assert_eq!(unchecked(&host), [("nvme0".to_owned(), told)]);
     }
 

@@ -22,7 +22,7 @@ const SUBSYSTEM: [(&str, &str); 5] = [
     ("serial", "ha"),
     ("iopolicy", "numa"),
 ];
-const CONTROLLER: [(&str, &str); 11] = [
+const CONTROLLER: [(&str, &str); 12] = [
     ("transport", "tcp"),
     ("state", "live"),
     ("address", "traddr=10.0.0.1,trsvcid=4426"),
@@ -31,6 +31,7 @@ const CONTROLLER: [(&str, &str); 11] = [
     ("hostid", "aaaaaaaa-0000-4000-8000-00000000000a"),
     ("cntlid", "1"),
     ("cntrltype", "io"),
+    ("reconnect_delay", "10"),
     ("ctrl_loss_tmo", "600"),
     ("fast_io_fail_tmo", "off"),
     ("delete_controller", ""),

@@ -1,6 +1,5 @@
 //! `pathwarden inspect`: what is wrong, worst first, why, and what would be done.
 
-use anyhow::Context as _;
 use serde::Serialize;
 
 use super::render::{self, Style, Tone, printable};
@@ -63,15 +62,10 @@ pub(super) fn run(args: &Args, common: &Common) -> anyhow::Result<Exit> {
         now: clock::wall(),
     };
     let report = report(&host, &node, &expectation, &config);
-    let text = match common.output {
-        Format::Json => {
-            let mut text = serde_json::to_string_pretty(&report).context("writing JSON")?;
-            text.push('\n');
-            text
-        }
-        Format::Text => report.text(Style::of_stdout()),
-    };
-    super::print(&text)?;
+    match common.output {
+        Format::Json => super::print_json(&report)?,
+        Format::Text => super::print(&report.text(Style::of_stdout()))?,
+    }
     Ok(report.exit)
 }
 

@@ -14,12 +14,13 @@ mod window;
 mod windows;
 
 use std::{
-    io::{IsTerminal, Write as _},
+    io::{BufWriter, IsTerminal, Write as _},
     path::PathBuf,
     process::ExitCode,
 };
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use serde::Serialize;
 use tracing_subscriber::EnvFilter;
 
 use crate::{
@@ -27,6 +28,9 @@ use crate::{
     host::{SysRoot, sysfs::ScanError},
     probe,
 };
+
+/// How much of a document is written at once, in bytes.
+const CHUNK: usize = 16 * 1024;
 
 /// What a command came to; the highest that holds is the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -142,11 +146,23 @@ enum Command {
     Windows(windows::Args),
 }
 
+impl Command {
+    /// Whether anything in it writes to the log. A command that only looks is started often and sets none up.
+    fn logs(&self) -> bool {
+        match self {
+            Self::Run(_) | Self::Watch(_) | Self::Record(_) | Self::Doctor(_) => true,
+            Self::Replay(_) | Self::Status(_) | Self::Inspect(_) | Self::Windows(_) => false,
+        }
+    }
+}
+
 /// Parses the arguments, runs the command, and turns what it came to into an exit code.
 #[must_use]
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
-    log_to_stderr(cli.common.log_format);
+    if cli.command.logs() {
+        log_to_stderr(cli.common.log_format);
+    }
     let outcome = match &cli.command {
         Command::Run(args) => run::run(args, &cli.common),
         Command::Watch(args) => watch::run(args, &cli.common),
@@ -189,6 +205,16 @@ fn exit_of(error: &anyhow::Error) -> Exit {
 fn print(text: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes())?;
+    out.flush()?;
+    Ok(())
+}
+
+/// Writes a command's output as JSON, as it is made: the document of a large host is in no one piece of memory.
+fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
+    let mut out = BufWriter::with_capacity(CHUNK, std::io::stdout().lock());
+    // As the error it was: a reader that has gone is told apart by it.
+    serde_json::to_writer_pretty(&mut out, value).map_err(std::io::Error::from)?;
+    out.write_all(b"\n")?;
     out.flush()?;
     Ok(())
 }

@@ -18,22 +18,15 @@ pub(super) struct Args {}
 /// When sysfs cannot be read at all, or nothing can be written.
 pub(super) fn run(_args: &Args, common: &Common) -> anyhow::Result<Exit> {
     let host = sysfs::scan(&common.sys_root())?;
-    let text = match common.output {
-        Format::Json => json(&host)?,
-        Format::Text => tree(&host, Style::of_stdout()),
-    };
-    super::print(&text)?;
+    match common.output {
+        Format::Json => super::print_json(&host)?,
+        Format::Text => super::print(&tree(&host, Style::of_stdout()))?,
+    }
     Ok(if host.unchecked.is_empty() {
         Exit::Clean
     } else {
         Exit::Unchecked
     })
-}
-
-fn json(host: &Host) -> anyhow::Result<String> {
-    let mut text = serde_json::to_string_pretty(host)?;
-    text.push('\n');
-    Ok(text)
 }
 
 /// The tree: a line of counts, each subsystem with its namespaces and controllers, what belongs nowhere, and what

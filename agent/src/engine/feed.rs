@@ -14,7 +14,10 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep, sle
 use crate::{
     event::{Envelope, Event, Source},
     fabric::{BootNs, Host},
-    host::{clock, sysfs::Scanner},
+    host::{
+        clock,
+        sysfs::{Detail, Scanner},
+    },
     probe::{
         self, AttachReport, Attached, Differences, Order, ProbeState, Programs, Reader, Uevent,
     },
@@ -94,7 +97,8 @@ impl Feed {
     /// Attaches the probes, or says in one line why not and what works all the same.
     pub(super) async fn start(settings: &Settings) -> Result<Self, Error> {
         let now = Instant::now();
-        let scanner = Arc::new(Scanner::new(settings.sysfs.clone()));
+        let scanner = Scanner::new(settings.sysfs.clone()).with_detail(Detail::Everything);
+        let scanner = Arc::new(scanner);
         let mut order = Order::default();
         // Before the first look: what is dark already began then at the latest, and is told in wall time too.
         order.push(wall());
@@ -183,7 +187,11 @@ impl Feed {
             Woken::Sign(sign) => self.follow(*sign).await?,
             Woken::WallDue => self.order.push(wall()),
             Woken::SecondPassed => {
-                self.take_waiting();
+                while let Some(events) = self.origin.waiting() {
+                    for event in events {
+                        self.push(event).await;
+                    }
+                }
                 return Ok(Fed::Second(self.told_until()));
             }
             Woken::OrderDue => {}
@@ -211,14 +219,6 @@ impl Feed {
         known.into_iter().map(told).collect()
     }
 
-    fn take_waiting(&mut self) {
-        if let Origin::Probes(probes) = &mut self.origin {
-            while let Some(events) = probes.reader.try_next() {
-                events.into_iter().for_each(|event| self.order.push(event));
-            }
-        }
-    }
-
     /// No event before this is still to come, as far as can be known.
     fn told_until(&self) -> BootNs {
         let behind = clock::boot().checked_sub(BEHIND).unwrap_or(BootNs::ZERO);
@@ -229,7 +229,9 @@ impl Feed {
 
     /// What still waits for its turn.
     pub(super) fn rest(&mut self) -> Vec<Envelope> {
-        self.take_waiting();
+        while let Some(events) = self.origin.waiting() {
+            events.into_iter().for_each(|event| self.order.push(event));
+        }
         std::iter::from_fn(|| self.order.pop_any()).collect()
     }
 
@@ -370,6 +372,14 @@ impl Origin {
         Self::Looks {
             differences: Differences::default(),
             timer: every(settings.poll, Instant::now() + settings.poll),
+        }
+    }
+
+    /// Events that are there already.
+    fn waiting(&mut self) -> Option<Vec<Envelope>> {
+        match self {
+            Self::Probes(probes) => probes.reader.try_next(),
+            Self::Looks { .. } => None,
         }
     }
 

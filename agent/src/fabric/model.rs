@@ -102,7 +102,7 @@ pub struct Subsystem {
     pub model: Option<Box<str>>,
     /// The serial number, without padding.
     pub serial: Option<Box<str>>,
-    /// The firmware's revision, without padding.
+    /// The firmware's revision, without padding; read where a scan is for every detail.
     pub firmware: Option<Box<str>>,
     /// How I/O is spread over its legs; absent without `CONFIG_NVME_MULTIPATH`.
     pub iopolicy: Option<Box<str>>,
@@ -148,7 +148,7 @@ pub struct Head {
     pub size: Attr<Sectors>,
     /// How long it outlives its last leg (`delayed_removal_secs`, 7.2).
     pub delayed_removal: Option<Duration>,
-    /// The kernel's own counters, where it has them.
+    /// The kernel's own counters, where it has them and a scan is for every detail.
     pub counters: HeadCounters,
 }
 
@@ -176,7 +176,7 @@ pub struct Leg {
     pub group: Option<AnaGroup>,
     /// Its size: 0 while it is removed.
     pub size: Attr<Sectors>,
-    /// The kernel's own counters, where it has them.
+    /// The kernel's own counters, where it has them and a scan is for every detail.
     pub counters: LegCounters,
 }
 
@@ -239,12 +239,12 @@ pub struct Controller {
     pub ctrl_loss_tmo: Attr<Limit>,
     /// How long its I/O is held while it reconnects.
     pub fast_io_fail_tmo: Attr<Limit>,
-    /// The keep-alive interval.
+    /// The keep-alive interval; read where a scan is for every detail.
     pub kato: Attr<Limit>,
     /// Whether `delete_controller` is there. It removes itself when a delete begins, so that absence
     /// on a fabric controller proves that one is under way.
     pub deletable: Option<bool>,
-    /// The kernel's own counters, where it has them.
+    /// The kernel's own counters, where it has them and a scan is for every detail.
     pub counters: ControllerCounters,
 }
 

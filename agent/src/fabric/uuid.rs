@@ -48,13 +48,16 @@ const HYPHEN_BEFORE: [usize; 4] = [4, 6, 8, 10];
 
 impl fmt::Display for Uuid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, byte) in self.0.iter().enumerate() {
-            if HYPHEN_BEFORE.contains(&at) {
-                f.write_str("-")?;
-            }
-            write!(f, "{byte:02x}")?;
-        }
-        Ok(())
+        let all = u128::from_be_bytes(self.0);
+        write!(
+            f,
+            "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
+            all >> 96,
+            all >> 80 & 0xffff,
+            all >> 64 & 0xffff,
+            all >> 48 & 0xffff,
+            all & 0xffff_ffff_ffff
+        )
     }
 }
 

@@ -316,7 +316,12 @@ impl ControllerDraft {
                 host_iface: None,
             }
         };
-        let (reconnect_delay, ctrl_loss_tmo, fast_io_fail_tmo) = self.timeouts;
+        let (mut reconnect_delay, mut ctrl_loss_tmo, fast_io_fail_tmo) = self.timeouts;
+        if fabric {
+            // The kernel always shows them.
+            reconnect_delay = reconnect_delay.or(Some(Limit::Off));
+            ctrl_loss_tmo = ctrl_loss_tmo.or(Some(Limit::Off));
+        }
         let unknown = self.state == ControllerState::Unknown;
         Controller {
             endpoint: Attr::Value(endpoint),

@@ -320,7 +320,7 @@ impl Fields<'_> {
     fn text(&mut self, attribute: &'static str) -> Attr<&str> {
         let outcome = match self.dir.reading(attribute) {
             None => return Attr::Unset,
-            Some(Ok(text)) => match text.trim() {
+            Some(Ok(text)) => match text.trim_ascii() {
                 "" => return Attr::Unset,
                 "(efault)" | "(null)" => Err(Fault::HalfMade),
                 _ => Ok(text),
@@ -340,7 +340,7 @@ impl Fields<'_> {
     fn parsed<T>(&mut self, attribute: &'static str, parse: impl Fn(&str) -> Option<T>) -> Attr<T> {
         let parsed = self
             .text(attribute)
-            .and_then(|text| match parse(text.trim()) {
+            .and_then(|text| match parse(text.trim_ascii()) {
                 Some(value) => Attr::Value(value),
                 None => Attr::Unreadable(Fault::Malformed),
             });
@@ -357,7 +357,9 @@ impl Fields<'_> {
     }
 
     fn boxed(&mut self, attribute: &'static str) -> Option<Box<str>> {
-        self.text(attribute).value().map(|text| text.trim().into())
+        self.text(attribute)
+            .value()
+            .map(|text| text.trim_ascii().into())
     }
 
     /// An attribute that every object of this kind has.
@@ -414,10 +416,15 @@ impl Fields<'_> {
             .map_or(ControllerState::Unknown, ControllerState::from_sysfs);
         let subsysnqn = self.nqn("subsysnqn");
         let mut hostnqn = self.nqn("hostnqn");
-        if transport.value().is_some_and(Transport::is_fabric) {
-            hostnqn = self.required("hostnqn", hostnqn);
-        }
         let limit = Limit::from_sysfs;
+        let mut reconnect_delay = self.parsed("reconnect_delay", limit);
+        let mut ctrl_loss_tmo = self.parsed("ctrl_loss_tmo", limit);
+        if transport.value().is_some_and(Transport::is_fabric) {
+            // The kernel shows these of whatever was connected (`nvme_dev_attrs_are_visible`, 6.1 to 7.2).
+            hostnqn = self.required("hostnqn", hostnqn);
+            reconnect_delay = self.required("reconnect_delay", reconnect_delay);
+            ctrl_loss_tmo = self.required("ctrl_loss_tmo", ctrl_loss_tmo);
+        }
         Controller {
             name,
             generation: self.dir.inode.ok().map(Generation),
@@ -433,8 +440,8 @@ impl Fields<'_> {
             transport,
             state,
             unknown_state: state_text.filter(|_| state == ControllerState::Unknown),
-            reconnect_delay: self.parsed("reconnect_delay", limit),
-            ctrl_loss_tmo: self.parsed("ctrl_loss_tmo", limit),
+            reconnect_delay,
+            ctrl_loss_tmo,
             fast_io_fail_tmo: self.parsed("fast_io_fail_tmo", limit),
             kato: self.parsed("kato", limit),
             deletable: Some(self.dir.deletable),
@@ -464,7 +471,7 @@ impl Fields<'_> {
 
     /// A counter says nothing about its object: one that cannot be read is not there.
     fn counter(&self, attribute: &str) -> Option<u64> {
-        self.dir.reading(attribute)?.ok()?.trim().parse().ok()
+        self.dir.reading(attribute)?.ok()?.trim_ascii().parse().ok()
     }
 
     /// The UUID, unless it is that of a namespace without one.

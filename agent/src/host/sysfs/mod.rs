@@ -17,6 +17,7 @@ use std::path::PathBuf;
 
 use super::SysRoot;
 use crate::fabric::{DiskName, HeadCounters, Host, Multipath};
+pub use attributes::Detail;
 pub use walk::Patience;
 
 /// The scan could not begin.
@@ -77,6 +78,7 @@ pub fn head_counters(root: &SysRoot, head: DiskName) -> HeadCounters {
 #[derive(Debug)]
 pub struct Scanner {
     root: SysRoot,
+    detail: Detail,
     patience: Patience,
     stuck: walk::Stuck,
 }
@@ -87,9 +89,16 @@ impl Scanner {
     pub fn new(root: SysRoot) -> Self {
         Self {
             root,
+            detail: Detail::default(),
             patience: Patience::default(),
             stuck: walk::Stuck::default(),
         }
+    }
+
+    /// The same with more read of each object.
+    #[must_use]
+    pub fn with_detail(self, detail: Detail) -> Self {
+        Self { detail, ..self }
     }
 
     /// The same with other bounds on reads that block.
@@ -103,7 +112,7 @@ impl Scanner {
     /// # Errors
     /// As [`scan`].
     pub fn scan(&self) -> Result<Host, ScanError> {
-        let tree = walk::read_tree(self.root.sys(), self.patience, &self.stuck)?;
+        let tree = walk::read_tree(self.root.sys(), self.detail, self.patience, &self.stuck)?;
         let mut host = assemble::assemble(tree);
         host.kernel = self.node_line("proc/sys/kernel/osrelease");
         host.boot_id = self.node_line("proc/sys/kernel/random/boot_id");
