@@ -16,7 +16,7 @@ pub(crate) struct Options {
     /// Kernel by version or by Debian suite: 6.1 (bookworm), 6.12 (trixie), 7.2 (newest), or all
     #[arg(long, default_value = "6.1")]
     pub(super) kernel: Selection,
-    /// Run only this scenario (may be given several times)
+    /// Run only this scenario (may be given several times); some run only so
     #[arg(long = "scenario", value_name = "NAME")]
     pub(super) scenarios: Vec<String>,
     /// Print the scenarios and do nothing
@@ -38,6 +38,14 @@ impl Options {
         }
     }
 
+    /// One scenario on every kernel.
+    pub(crate) fn only(scenario: &str) -> Self {
+        Self {
+            scenarios: vec![scenario.to_owned()],
+            ..Self::everything()
+        }
+    }
+
     /// Names of the scenarios to run, in the order they run in.
     pub(super) fn scenario_names(&self) -> Result<Vec<String>> {
         selected(&self.scenarios, scenarios::all())
@@ -55,9 +63,13 @@ fn selected(asked: &[String], all: &[Scenario]) -> Result<Vec<String>> {
             names.join(", ")
         );
     }
-    let wanted = all
-        .iter()
-        .filter(|known| asked.is_empty() || asked.iter().any(|name| known.name == name));
+    let wanted = all.iter().filter(|known| {
+        if asked.is_empty() {
+            !scenarios::ON_REQUEST.contains(&known.name)
+        } else {
+            asked.iter().any(|name| known.name == name)
+        }
+    });
     Ok(wanted.map(|scenario| scenario.name.to_owned()).collect())
 }
 
@@ -79,11 +91,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_scenario_means_all_of_them() {
+    fn no_scenario_means_all_of_them_but_those_on_request() {
+        let names = selected(&[], scenarios::all()).unwrap();
         assert_eq!(
-            selected(&[], scenarios::all()).unwrap().len(),
+            names.len() + scenarios::ON_REQUEST.len(),
             scenarios::all().len()
         );
+        for name in scenarios::ON_REQUEST {
+            assert!(!names.iter().any(|other| other == name));
+            assert_eq!(
+                selected(&[name.to_owned()], scenarios::all()).unwrap(),
+                [name]
+            );
+        }
     }
 
     #[test]

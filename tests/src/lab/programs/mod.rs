@@ -5,6 +5,7 @@ pub mod agreement;
 mod desired;
 mod inspect;
 mod list_subsys;
+mod processor;
 mod replay;
 mod status;
 
@@ -19,6 +20,7 @@ use super::clock::BootNs;
 pub use desired::Desired;
 pub use inspect::{Finding, Inspect, Verdict};
 pub use list_subsys::ListSubsys;
+pub use processor::Processor;
 pub use replay::Replay;
 pub use status::{Controller, Leg, Namespace, Status, Subsystem};
 
@@ -46,6 +48,8 @@ pub struct Finished {
     pub stderr: String,
     /// From before it was started until its end was seen.
     pub took: Duration,
+    /// What the kernel charged for it; right where no other program was run meanwhile.
+    pub processor: Processor,
 }
 
 /// Runs a program to its end. A signal that ends it is an error, an exit code is not.
@@ -56,6 +60,7 @@ pub fn once(program: &str, arguments: &[&str]) -> Result<Finished> {
 /// The same with these variables in its environment.
 fn with_settings(program: &str, arguments: &[&str], settings: &[(&str, &str)]) -> Result<Finished> {
     let doing = || format!("run {program} {}", arguments.join(" "));
+    let charged = Processor::of_children()?;
     let begin = BootNs::now();
     let output = Command::new(program)
         .args(arguments)
@@ -71,6 +76,7 @@ fn with_settings(program: &str, arguments: &[&str], settings: &[(&str, &str)]) -
         stdout: text(&output.stdout),
         stderr: text(&output.stderr),
         took,
+        processor: Processor::of_children()?.since(charged),
     })
 }
 

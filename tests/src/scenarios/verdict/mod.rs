@@ -55,7 +55,7 @@ impl Verdict {
     }
 
     /// Notes that a bound on time was missed unless it holds.
-    fn within(&mut self, holds: bool, failure: impl FnOnce() -> String) {
+    pub(super) fn within(&mut self, holds: bool, failure: impl FnOnce() -> String) {
         if !holds {
             self.missed.push(failure());
         }
