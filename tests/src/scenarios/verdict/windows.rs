@@ -214,6 +214,7 @@ mod tests {
             controller: Some(ControllerName {
                 name: "nvme0".to_owned(),
             }),
+            nearby: None,
         };
         Window {
             nqn: "nqn.a".to_owned(),
