@@ -1,6 +1,9 @@
 //! `cargo xtask bench`: what is promised of speed, measured and printed.
 
-use anyhow::{Result, bail};
+use std::fs;
+
+use anyhow::{Context as _, Result, bail};
+use pathwarden_tests::scenarios::COST;
 
 use crate::{command, lab};
 
@@ -10,10 +13,13 @@ pub(crate) enum Subject {
     /// A scan of sysfs: time per controller from 10 to 2,000, against reading the same files bare, and in the lab
     /// against `nvme list-subsys` with 80 controllers
     Scan,
+    /// What the agent costs, in the lab: runs of its programs per I/O, reads per second beside it, memory and processor
+    /// time while nothing happens
+    Cost,
 }
 
 /// Measures it.
-pub(crate) fn run(subject: Subject) -> Result<()> {
+pub(crate) fn run(subject: Subject, kernel: &lab::Selection) -> Result<()> {
     match subject {
         Subject::Scan => {
             let mut bench = command::cargo();
@@ -25,5 +31,28 @@ pub(crate) fn run(subject: Subject) -> Result<()> {
             }
             Ok(())
         }
+        Subject::Cost => cost(kernel),
     }
+}
+
+/// The scenarios print their figures beside the bounds. What else this machine does is a part of them.
+fn cost(kernel: &lab::Selection) -> Result<()> {
+    let before = load()?;
+    let run = lab::run(&lab::Options::of(kernel.clone(), &COST))?;
+    println!(
+        "load average of this machine: {before} before, {} after",
+        load()?
+    );
+    if run.failed() > 0 {
+        bail!("the agent costs more than it may, or that could not be measured");
+    }
+    Ok(())
+}
+
+/// Of the last 1, 5 and 15 minutes.
+fn load() -> Result<String> {
+    let path = "/proc/loadavg";
+    let text = fs::read_to_string(path).with_context(|| format!("reading {path}"))?;
+    let averages: Vec<_> = text.split(' ').take(3).collect();
+    Ok(averages.join(" "))
 }
