@@ -55,6 +55,9 @@ enum Action {
     Bench {
         /// What to measure
         subject: bench::Subject,
+        /// Kernel for `cost`, by version or by Debian suite, or all
+        #[arg(long, default_value = "6.12")]
+        kernel: lab::Selection,
     },
     /// Run each fuzz target for a while (60 s unless told)
     Fuzz(fuzz::Options),
@@ -78,7 +81,7 @@ fn run(action: &Action) -> Result<ExitCode> {
         Action::BuildEbpf { log } => ebpf::build(*log)?,
         Action::Lab(options) => return Ok(exit_code(lab::run(options)?.failed() == 0)),
         Action::Test => return Ok(exit_code(check::test()?)),
-        Action::Bench { subject } => bench::run(*subject)?,
+        Action::Bench { subject, kernel } => bench::run(*subject, kernel)?,
         Action::Fuzz(options) => fuzz::run(options)?,
         Action::Deny => check::deny()?,
     }

@@ -11,6 +11,7 @@ pub mod clock;
 pub mod hidden;
 pub mod host;
 pub mod io;
+pub mod kprobes;
 pub mod link;
 pub mod modules;
 pub(crate) mod netlink;

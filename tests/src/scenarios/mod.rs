@@ -16,7 +16,10 @@ mod flap;
 mod ha_reconnect;
 mod healthy;
 mod husk;
+mod idle;
 mod idle_volume;
+mod io_cost;
+mod io_runs;
 mod kernel_log;
 mod link_down;
 mod module_reload;
@@ -33,6 +36,7 @@ mod scripted_faults;
 mod scripted_scene;
 mod scripted_target;
 mod second_freeze;
+mod serving;
 mod stage;
 mod stuck_connecting;
 mod target_dies;
@@ -62,8 +66,23 @@ pub struct Scenario {
 }
 
 /// Scenarios that run only when they are named: `scan-80` compares the times of programs, is meant for a machine with
-/// nothing else to do (`cargo xtask bench scan`), and does not hold its bound yet.
-pub const ON_REQUEST: [&str; 1] = [scan_80::SCENARIO.name];
+/// nothing else to do (`cargo xtask bench scan`), and does not hold its bound yet; those of [`COST`] take minutes.
+pub const ON_REQUEST: [&str; 4] = [
+    scan_80::SCENARIO.name,
+    io_runs::SCENARIO.name,
+    io_cost::SCENARIO.name,
+    idle::SCENARIO.name,
+];
+
+/// What the agent costs (`cargo xtask bench cost`).
+pub const COST: [&str; 3] = [
+    io_runs::SCENARIO.name,
+    io_cost::SCENARIO.name,
+    idle::SCENARIO.name,
+];
+
+/// Scenarios whose guest needs fio.
+pub const WITH_FIO: [&str; 2] = [io_runs::SCENARIO.name, io_cost::SCENARIO.name];
 
 /// Every scenario, in the order they run.
 pub fn all() -> &'static [Scenario] {
@@ -101,6 +120,9 @@ pub fn all() -> &'static [Scenario] {
         multipath_off::SCENARIO,
         module_reload::SCENARIO,
         scan_80::SCENARIO,
+        io_runs::SCENARIO,
+        io_cost::SCENARIO,
+        idle::SCENARIO,
     ]
 }
 
@@ -113,6 +135,8 @@ mod tests {
         for name in ON_REQUEST {
             assert!(all().iter().any(|known| known.name == name), "{name}");
         }
+        assert!(COST.iter().all(|name| ON_REQUEST.contains(name)));
+        assert!(WITH_FIO.iter().all(|name| COST.contains(name)));
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
 };
 
 const SUBSYSTEMS: u32 = 40;
-const CONTROLLERS: usize = 80;
+pub(super) const CONTROLLERS: usize = 80;
 /// How often each is run, in turns; the medians are compared.
 const RUNS: usize = 5;
 /// How many times faster the agent must be.
@@ -108,7 +108,7 @@ fn measure(verdict: &mut Verdict) -> Result<()> {
     Ok(())
 }
 
-fn connect_all(lab: &Lab) -> Result<()> {
+pub(super) fn connect_all(lab: &Lab) -> Result<()> {
     for number in 1..=SUBSYSTEMS {
         let target = lab.target(&format!("nqn.2023-02.io.simplyblock:lab:lvol:{number}"))?;
         // A namespace's UUID follows from its number, and the host takes a UUID once.

@@ -22,6 +22,7 @@ use crate::setup::{self, Need};
 use crate::{ebpf, workspace};
 use guest::Guest;
 use image::Programs;
+pub(crate) use kernels::Selection;
 use kernels::{Kernel, Suite};
 pub(crate) use options::Options;
 use outcome::KernelRun;
@@ -45,7 +46,7 @@ pub(crate) fn run(options: &Options) -> Result<LabRun> {
     ])?;
     ebpf::build(false)?;
     let cache = Cache::open()?;
-    let programs = Programs::prepare(&cache, &folder("programs"))?;
+    let programs = Programs::prepare(&cache, &folder("programs"), &scenarios)?;
     let lab = Lab {
         cache,
         programs,

@@ -46,6 +46,15 @@ impl Options {
         }
     }
 
+    /// These scenarios on these kernels.
+    pub(crate) fn of(kernel: Selection, scenarios: &[&str]) -> Self {
+        Self {
+            kernel,
+            scenarios: scenarios.iter().map(|&name| name.to_owned()).collect(),
+            ..Self::everything()
+        }
+    }
+
     /// Names of the scenarios to run, in the order they run in.
     pub(super) fn scenario_names(&self) -> Result<Vec<String>> {
         selected(&self.scenarios, scenarios::all())

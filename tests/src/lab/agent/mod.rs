@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::attribute;
 use super::clock::BootNs;
 use super::process::Process;
-use super::programs::{PATHWARDEN, Replay};
+use super::programs::{PATHWARDEN, Processor, Replay};
 use super::wait::{self, Look};
 pub use log::{LogLine, Ready};
 pub use window::{Cause, ControllerName, Window};
@@ -104,6 +104,11 @@ impl Agent {
             .join(self.process.id().to_string())
             .join("status");
         memory(&attribute::read(&status)?)
+    }
+
+    /// Its processor time so far.
+    pub fn processor(&self) -> Result<Processor> {
+        Processor::of_process(self.process.id())
     }
 
     /// The windows that it has printed so far.

@@ -1,8 +1,10 @@
-//! Programs that are run once and whose output is read: the agent's `status`, `inspect` and `replay`, and nvme-cli's `list-subsys`,
-//! which does not know the agent and must say the same of every controller ([`agreement`]).
+//! Programs that are run once and whose output is read: the agent's `status`, `inspect`, `doctor` and `replay`, fio, and
+//! nvme-cli's `list-subsys`, which does not know the agent and must say the same of every controller ([`agreement`]).
 
 pub mod agreement;
 mod desired;
+mod doctor;
+mod fio;
 mod inspect;
 mod list_subsys;
 mod processor;
@@ -18,9 +20,11 @@ use serde::de::DeserializeOwned;
 
 use super::clock::BootNs;
 pub use desired::Desired;
+pub use doctor::{RunCounting, Runs};
+pub use fio::{Amount, Reads, random_reads};
 pub use inspect::{Finding, Inspect, Verdict};
 pub use list_subsys::ListSubsys;
-pub use processor::Processor;
+pub use processor::{Processor, TICK};
 pub use replay::Replay;
 pub use status::{Controller, Leg, Namespace, Status, Subsystem};
 
@@ -28,6 +32,9 @@ pub use status::{Controller, Leg, Namespace, Status, Subsystem};
 pub const PATHWARDEN: &str = "/usr/bin/pathwarden";
 /// nvme-cli.
 pub const NVME: &str = "/usr/sbin/nvme";
+
+/// fio.
+pub const FIO: &str = "/usr/bin/fio";
 
 /// Exit codes of the agent's commands.
 pub mod exit {

@@ -1,12 +1,17 @@
-//! Processor time of programs that have ended, as the kernel charges it to who waited for them.
+//! Processor time: of a program that runs, and of those that have ended, as the kernel charges it to who waited for them.
 
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 
-/// `cutime` and `cstime` of proc_pid_stat(5) are in ticks of which a second has 100 on every architecture's ABI that
+/// Times of proc_pid_stat(5) are in ticks of which a second has 100 on every architecture's ABI that
 /// the lab runs (`USER_HZ`).
-const TICK: Duration = Duration::from_millis(10);
+pub const TICK: Duration = Duration::from_millis(10);
+
+/// `utime`, followed by `stime`.
+const OWN: usize = 14;
+/// `cutime`, followed by `cstime`.
+const CHILDREN: usize = 16;
 
 /// Processor time, of all threads together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -20,23 +25,32 @@ pub struct Processor {
 impl Processor {
     /// Of all children that have been waited for.
     pub(super) fn of_children() -> Result<Self> {
-        let path = "/proc/self/stat";
+        Self::read("/proc/self/stat", CHILDREN)
+    }
+
+    /// Of a process that runs, so far.
+    pub fn of_process(id: u32) -> Result<Self> {
+        Self::read(&format!("/proc/{id}/stat"), OWN)
+    }
+
+    fn read(path: &str, field: usize) -> Result<Self> {
         let text = std::fs::read_to_string(path).with_context(|| format!("read {path}"))?;
-        Self::parse(&text).with_context(|| format!("children's times in {path}: {text:?}"))
+        Self::parse(&text, field).with_context(|| format!("times in {path}: {text:?}"))
     }
 
     /// What was added since.
-    pub(super) fn since(self, before: Self) -> Self {
+    pub fn since(self, before: Self) -> Self {
         Self {
             user: self.user.saturating_sub(before.user),
             kernel: self.kernel.saturating_sub(before.kernel),
         }
     }
 
-    /// The 16th and 17th field. The second, the program's name, may hold anything; its end is the last parenthesis.
-    fn parse(stat: &str) -> Option<Self> {
+    /// This field and the next, counted from 1. The second, the program's name, may hold anything; its end is the last
+    /// parenthesis.
+    fn parse(stat: &str, field: usize) -> Option<Self> {
         let (_, after) = stat.rsplit_once(')')?;
-        let mut fields = after.split_whitespace().skip(13);
+        let mut fields = after.split_whitespace().skip(field - 3);
         let mut time = || Some(TICK * fields.next()?.parse::<u32>().ok()?);
         Some(Self {
             user: time()?,
@@ -50,14 +64,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_childrens_times_are_found_behind_any_name() {
+    fn times_are_found_behind_any_name() {
         let stat = "1 (a b) c) S 0 1 1 0 -1 4194560 5 6 7 8 9 10 11 12 20 0 1 0 3";
-        let expected = Processor {
-            user: Duration::from_millis(110),
-            kernel: Duration::from_millis(120),
+        let times = |user, kernel| {
+            let [user, kernel] = [user, kernel].map(Duration::from_millis);
+            Some(Processor { user, kernel })
         };
-        assert_eq!(Processor::parse(stat), Some(expected));
-        assert_eq!(Processor::parse("1 (a) S 0 1"), None);
+        assert_eq!(Processor::parse(stat, CHILDREN), times(110, 120));
+        assert_eq!(Processor::parse(stat, OWN), times(90, 100));
+        assert_eq!(Processor::parse("1 (a) S 0 1", OWN), None);
     }
 
     #[test]

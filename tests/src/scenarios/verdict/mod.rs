@@ -12,8 +12,8 @@ use crate::lab::programs::Inspect;
 
 /// From the agent's start to its first snapshot, on an emulated CPU.
 pub(super) const READY_WITHIN: Duration = Duration::from_secs(3);
-/// Anonymous memory after the first snapshot.
-const ANONYMOUS_KIB: u64 = 24 * 1024;
+/// Anonymous memory after the first snapshot, and later.
+pub(super) const ANONYMOUS_KIB: u64 = 24 * 1024;
 
 /// Only bounds on time were missed, all else held. Whatever holds an emulated CPU up adds to what is measured there and
 /// takes nothing away, so another try may tell; a wrong answer is never tried again.
@@ -120,7 +120,7 @@ impl Verdict {
 }
 
 /// Mebibytes with one decimal.
-fn mib(kib: u64) -> String {
+pub(super) fn mib(kib: u64) -> String {
     format!("{}.{}", kib / 1024, kib % 1024 * 10 / 1024)
 }
 

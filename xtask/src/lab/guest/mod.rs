@@ -87,7 +87,7 @@ impl Guest<'_> {
             console: &console,
             report: &report,
         })?;
-        let mut watch = Watch::new(Limits::LAB);
+        let mut watch = Watch::new(Limits::of(self.scenarios));
         let ending = follow(&mut watch, &mut ports, &mut emulator, start, closed)?;
         let grace = if ending == Ending::Done {
             POWER_OFF

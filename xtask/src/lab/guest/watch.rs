@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use pathwarden_tests::scenarios;
+
 use super::console::{self, Fault};
 use super::progress::{Ended, Progress};
 
@@ -17,11 +19,27 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    pub(super) const LAB: Self = Self {
+    const LAB: Self = Self {
         boot: Duration::from_secs(180),
         scenario: Duration::from_secs(240),
         run: Duration::from_secs(17 * 60),
     };
+    /// For scenarios that measure cost: a million I/Os are many on an emulated CPU.
+    const COST: Self = Self {
+        scenario: Duration::from_secs(15 * 60),
+        run: Duration::from_secs(60 * 60),
+        ..Self::LAB
+    };
+
+    /// Those for a run of these scenarios.
+    pub(super) fn of(names: &[String]) -> Self {
+        let costs = |name: &String| scenarios::ON_REQUEST.contains(&name.as_str());
+        if names.iter().any(costs) {
+            Self::COST
+        } else {
+            Self::LAB
+        }
+    }
 }
 
 /// Why a run is over.
@@ -159,6 +177,18 @@ mod tests {
             assert_eq!(watch.report(line, 5 * SECOND, &mut |_| {}), None);
         }
         watch
+    }
+
+    #[test]
+    fn only_what_runs_on_request_may_take_long() {
+        let of = |names: &[&str]| {
+            let names: Vec<_> = names.iter().map(|&name| name.to_owned()).collect();
+            Limits::of(&names).scenario
+        };
+        let usual = of(&["clean-cutover", "healthy"]);
+        for name in scenarios::ON_REQUEST {
+            assert!(of(&["clean-cutover", name]) > usual, "{name}");
+        }
     }
 
     #[test]

@@ -27,12 +27,12 @@ pub(crate) struct Programs {
 }
 
 impl Programs {
-    /// Builds the project's own into `folder`, and takes the others from the cache.
-    pub(crate) fn prepare(cache: &Cache, folder: &Path) -> Result<Self> {
+    /// Builds the project's own into `folder`, and takes the others that these scenarios need from the cache.
+    pub(crate) fn prepare(cache: &Cache, folder: &Path, scenarios: &[String]) -> Result<Self> {
         let mut files = BTreeMap::new();
         for program in own::programs(folder)?
             .into_iter()
-            .chain(extra::programs(cache)?)
+            .chain(extra::programs(cache, scenarios)?)
         {
             let needed = libraries::of_program(&program.file, &program.libraries)?;
             files.extend(

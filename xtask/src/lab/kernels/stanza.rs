@@ -10,7 +10,7 @@ pub(crate) struct Stanza {
 
 impl Stanza {
     /// All paragraphs of the text; those without a name and version are left out.
-    pub(super) fn parse_all(text: &str) -> Vec<Self> {
+    pub(crate) fn parse_all(text: &str) -> Vec<Self> {
         let paragraphs = text.split("\n\n").map(Self::parse);
         paragraphs
             .filter(|stanza| !stanza.name().is_empty() && !stanza.version().is_empty())
@@ -46,7 +46,7 @@ impl Stanza {
     }
 
     /// Names of the packages it depends on; of alternatives the first.
-    pub(super) fn depends(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn depends(&self) -> impl Iterator<Item = &str> {
         self.field("Depends")
             .split(',')
             .filter_map(|dependency| dependency.split_whitespace().next())
