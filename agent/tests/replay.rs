@@ -167,6 +167,8 @@ fn two_dips_and_a_loss_are_three_windows_of_which_the_last_stays_open() {
         assert!(last.open, "{twin}");
         assert_eq!(last.severity, Severity::Lost, "{twin}");
         assert_eq!(last.cause_begin.kind, CauseKind::LegRemoved, "{twin}");
+        let endpoint = last.cause_begin.endpoint.as_deref();
+        assert_eq!(endpoint, Some("tcp://10.0.0.1:4426"), "{twin}");
         assert_eq!(replayed.subsystems.len(), 3, "{twin}");
     }
 }

@@ -4,7 +4,11 @@ use std::{fs::File, io::BufReader, path::PathBuf};
 
 use anyhow::Context as _;
 
-use super::{Common, Exit, Format, inspect, render::Style, window};
+use super::{
+    Common, Exit, Format, inspect,
+    render::{Style, counted},
+    window,
+};
 use crate::{
     config,
     diagnose::HostId,
@@ -83,11 +87,11 @@ fn text(replayed: &Replayed, style: Style) -> String {
         ));
     }
     text.push_str(&format!(
-        "{} events: {} windows, {} freezes, {} findings\n",
+        "{} events: {}, {}, {}\n",
         replayed.events,
-        replayed.windows.len(),
-        replayed.freezes.len(),
-        replayed.findings.len()
+        counted(replayed.windows.len(), "window"),
+        counted(replayed.freezes.len(), "freeze"),
+        counted(replayed.findings.len(), "finding")
     ));
     text
 }

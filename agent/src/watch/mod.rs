@@ -237,9 +237,11 @@ impl Watch {
             }
             Event::ControllerRemoved { controller } => {
                 self.words.touch(*controller, at.time);
-                self.words.remove_controller(*controller);
+                self.words.remove_legs(*controller);
                 self.signs.forget(*controller, None);
+                // It has gone, and is still who its legs went with.
                 let changes = self.judge(*controller, None, CauseKind::LegRemoved, at);
+                self.words.remove_controller(*controller);
                 self.histories.remove(*controller);
                 changes
             }

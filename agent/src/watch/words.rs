@@ -209,9 +209,13 @@ impl Words {
         differs
     }
 
+    pub(super) fn remove_legs(&mut self, id: ControllerId) {
+        self.legs.retain(|(controller, _), _| *controller != id);
+    }
+
     pub(super) fn remove_controller(&mut self, id: ControllerId) {
         self.controllers.remove(&id);
-        self.legs.retain(|(controller, _), _| *controller != id);
+        self.remove_legs(id);
     }
 
     pub(super) fn set_state(
