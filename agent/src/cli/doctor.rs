@@ -4,6 +4,8 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use crate::config;
+use crate::host::boot;
 use crate::probe::{self, AttachReport, PROBES, ProbeState, Site, Unavailable};
 
 use super::{Common, Exit, Format, version};
@@ -15,7 +17,8 @@ pub(super) struct Args {}
 pub(super) fn run(_: &Args, common: &Common) -> anyhow::Result<Exit> {
     // Before our own are there: what runs is the agent's.
     let running = Running::look();
-    let attached = probe::attach(probe::RING_BYTES).map(|attached| attached.report);
+    let attached =
+        probe::attach(config::Config::default().probe.ring_bytes).map(|attached| attached.report);
     let report = Report::of(attached, running);
     match common.output {
         Format::Json => println!("{}", serde_json::to_string_pretty(&report)?),
@@ -154,10 +157,7 @@ impl Report {
         Self {
             schema: "pathwarden/doctor/v1",
             version: version(),
-            kernel: rustix::system::uname()
-                .release()
-                .to_string_lossy()
-                .into_owned(),
+            kernel: boot::kernel(),
             degraded: probes.iter().any(ProbeRow::is_lacking) || !missing_fields.is_empty(),
             unavailable,
             probes,

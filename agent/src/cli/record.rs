@@ -12,6 +12,7 @@ use anyhow::Context as _;
 
 use super::{Common, Exit, run};
 use crate::{
+    config,
     engine::{self, Settings, Told},
     event::trace::{Header, Writer},
     host::{boot, sysfs},
@@ -32,7 +33,8 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, common: &Common) -> anyhow::Result<Exit> {
-    let settings = args.watching.settings(common)?;
+    let config = config::load(common.config.as_deref(), std::env::vars())?;
+    let settings = args.watching.settings(common, &config);
     let mut trace = TraceFile::create(&args.trace, args.force, &settings)?;
     let mut windows = 0_u64;
     run::runtime()?.block_on(engine::run(&settings, |told| {

@@ -5,7 +5,7 @@ use std::{io::Write as _, path::PathBuf, time::Duration};
 use anyhow::Context as _;
 
 use crate::{
-    config,
+    config::{self, Config},
     engine::{self, Settings, Told},
     store::{Recorder, Retention},
     watch::Change,
@@ -39,10 +39,9 @@ pub(super) struct Watching {
 
 impl Watching {
     /// How to watch: by the flags, then the settings.
-    pub(super) fn settings(&self, common: &Common) -> anyhow::Result<Settings> {
-        let config = config::load(common.config.as_deref(), std::env::vars())?;
+    pub(super) fn settings(&self, common: &Common, config: &Config) -> Settings {
         let this_host = common.is_this_host();
-        Ok(Settings {
+        Settings {
             sysfs: common.sys_root(),
             this_host,
             poll: self.poll.map_or(config.watch.poll, Duration::from_millis),
@@ -50,7 +49,7 @@ impl Watching {
             probes: !self.no_probes && this_host,
             ring_bytes: config.probe.ring_bytes,
             bounds: config.bounds(),
-        })
+        }
     }
 }
 
@@ -63,12 +62,13 @@ pub(super) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
 }
 
 pub(super) fn run(args: &Args, common: &Common) -> anyhow::Result<Exit> {
-    let settings = args.watching.settings(common)?;
+    let config = config::load(common.config.as_deref(), std::env::vars())?;
+    let settings = args.watching.settings(common, &config);
     let output = common.output;
     let trace = args.trace.as_deref();
     let trace = trace.map(|path| TraceFile::create(path, false, &settings));
     let mut trace = trace.transpose()?;
-    let mut recorder = recorder(args, common)?;
+    let mut recorder = recorder(args, common, &config.store)?;
     let mut seconds = 0_u64;
     runtime()?.block_on(engine::run(&settings, |told| {
         if let Some(trace) = &mut trace {
@@ -98,8 +98,11 @@ pub(super) fn run(args: &Args, common: &Common) -> anyhow::Result<Exit> {
 }
 
 /// Where windows go besides the output.
-fn recorder(args: &Args, common: &Common) -> anyhow::Result<Option<Recorder>> {
-    let settings = config::load(common.config.as_deref(), std::env::vars())?.store;
+fn recorder(
+    args: &Args,
+    common: &Common,
+    settings: &config::Store,
+) -> anyhow::Result<Option<Recorder>> {
     let folder = match &args.state_dir {
         Some(folder) => folder,
         None if common.is_this_host() => &settings.path,

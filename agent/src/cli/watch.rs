@@ -10,6 +10,7 @@ use super::{
     run, window,
 };
 use crate::{
+    config,
     engine::{self, Told},
     event::{ControllerId, Envelope, Event, trace},
     watch::Change,
@@ -23,7 +24,8 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, common: &Common) -> anyhow::Result<Exit> {
-    let settings = args.watching.settings(common)?;
+    let config = config::load(common.config.as_deref(), std::env::vars())?;
+    let settings = args.watching.settings(common, &config);
     let style = Style::of_stdout();
     let output = common.output;
     let mut news = News::default();

@@ -157,29 +157,31 @@ pub struct Probe {
 impl Default for Config {
     fn default() -> Self {
         let (millis, seconds) = (Duration::from_millis, Duration::from_secs);
+        // What the core does by itself is what nobody has set otherwise.
+        let (policy, bounds) = (Policy::default(), Bounds::default());
         Self {
             host: Host::default(),
             repair: Repair {
                 mode: Mode::Observe,
-                min_age: seconds(30),
+                min_age: policy.min_age,
                 cool_down: seconds(300),
                 per_hour: 6,
-                delete_hung: seconds(120),
+                delete_hung: policy.delete_hung,
             },
             desired: DesiredBounds {
                 max_age: seconds(600),
             },
             leak: Leak {
-                connecting_after: seconds(120),
-                rejections: 3,
+                connecting_after: policy.connecting_after,
+                rejections: policy.rejections,
             },
             cutover: Cutover {
-                design: seconds(2),
-                warn: seconds(3),
-                critical: seconds(5),
-                freeze_gap: millis(100),
-                freeze_min: millis(100),
-                freeze_span: seconds(600),
+                design: bounds.design,
+                warn: bounds.warn,
+                critical: bounds.critical,
+                freeze_gap: bounds.freeze_gap,
+                freeze_min: bounds.freeze_min,
+                freeze_span: bounds.freeze_span,
             },
             store: Store {
                 path: PathBuf::from("/var/lib/pathwarden"),
@@ -189,9 +191,9 @@ impl Default for Config {
             watch: Watch {
                 poll: millis(200),
                 audit: seconds(30),
-                lost_after: seconds(3600),
-                flapping: Bounds::default().flapping,
-                bouncing: Bounds::default().bouncing,
+                lost_after: bounds.lost_after,
+                flapping: bounds.flapping,
+                bouncing: bounds.bouncing,
             },
             probe: Probe {
                 ring_bytes: 512 * 1024,

@@ -176,9 +176,7 @@ fn desired_of(watch: &Watch) -> Option<Desired> {
 fn elsewhere(host: Option<HostId>) -> Node {
     Node {
         host: host.map_or(Fact::Elsewhere, Fact::Known),
-        owners: Fact::Elsewhere,
-        exclusions: Fact::Elsewhere,
-        in_use: Fact::Elsewhere,
+        ..Node::elsewhere()
     }
 }
 

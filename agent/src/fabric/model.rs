@@ -79,6 +79,18 @@ pub enum Multipath {
     Off,
 }
 
+impl Multipath {
+    /// From the text of `nvme_core`'s parameter.
+    #[must_use]
+    pub fn from_parameter(text: &str) -> Option<Self> {
+        match text.trim() {
+            "Y" => Some(Self::On),
+            "N" => Some(Self::Off),
+            _ => None,
+        }
+    }
+}
+
 /// An object that could not be looked at completely.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Unchecked {

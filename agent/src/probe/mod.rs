@@ -39,6 +39,3 @@ pub use ring::Ring;
 pub use runs::{Runs, are_counted, runs};
 pub use uevents::{ControllerChange, HeadChange, NvmeEvent, Presence, Uevent, Uevents};
 pub use unavailable::Unavailable;
-
-/// The ring's size where nobody says otherwise.
-pub const RING_BYTES: u32 = 512 * 1024;

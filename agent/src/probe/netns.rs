@@ -5,6 +5,15 @@ use std::{env, io, process::Command};
 /// Set for the run inside.
 const INSIDE: &str = "PATHWARDEN_TEST_IN_NETNS";
 
+/// Runs what a test awaits.
+pub(super) fn block_on(test: impl Future<Output = ()>) {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap()
+        .block_on(test);
+}
+
 /// Whether this is the run inside. Otherwise there was one: it has passed, or it was not possible, which is printed.
 /// `needs` is a shell command: where it fails, the test could not run.
 pub(super) fn inside(test: &str, needs: &str) -> bool {

@@ -1,3 +1,5 @@
+//! What a trace keeps, and what it says of one that is not right.
+
 use std::{io::Cursor, time::Duration};
 
 use super::*;

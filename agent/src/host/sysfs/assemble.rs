@@ -63,14 +63,15 @@ impl Assembly {
 
     fn multipath(&mut self, tree: &RawTree) {
         self.host.multipath = match &tree.multipath {
-            Some(Ok(text)) if text.trim() == "Y" => Some(Multipath::On),
-            Some(Ok(text)) if text.trim() == "N" => Some(Multipath::Off),
-            Some(Ok(_)) => {
-                self.unchecked(
-                    "nvme_core".to_owned(),
-                    &format!("multipath: {}", Fault::Malformed),
-                );
-                None
+            Some(Ok(text)) => {
+                let told = Multipath::from_parameter(text);
+                if told.is_none() {
+                    self.unchecked(
+                        "nvme_core".to_owned(),
+                        &format!("multipath: {}", Fault::Malformed),
+                    );
+                }
+                told
             }
             Some(Err(fault)) => {
                 self.unchecked("nvme_core".to_owned(), &format!("multipath: {fault}"));

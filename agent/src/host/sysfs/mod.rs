@@ -52,11 +52,7 @@ pub fn scan(root: &SysRoot) -> Result<Host, ScanError> {
 #[must_use]
 pub fn multipath(root: &SysRoot) -> Option<Multipath> {
     let parameter = root.sys().join("module/nvme_core/parameters/multipath");
-    match fs::read_to_string(parameter).ok()?.trim() {
-        "Y" => Some(Multipath::On),
-        "N" => Some(Multipath::Off),
-        _ => None,
-    }
+    Multipath::from_parameter(&fs::read_to_string(parameter).ok()?)
 }
 
 /// A head's own counters as they are now, where the kernel has them.

@@ -1,3 +1,5 @@
+//! Type information built by hand, whole and damaged.
+
 use super::*;
 
 const WANTED: &[&str] = &[

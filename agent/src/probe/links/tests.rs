@@ -1,3 +1,5 @@
+//! The table of links under messages; below it the kernel itself.
+
 mod kernel;
 mod messages;
 

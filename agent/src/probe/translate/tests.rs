@@ -1,3 +1,5 @@
+//! Records one by one, and what they are told as.
+
 use pathwarden_ebpf::{
     AnaBody, AnaPendingBody, ConnectBody, ControllerBody, Header, ReconnectBody, StateBody,
 };

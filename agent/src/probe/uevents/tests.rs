@@ -1,3 +1,5 @@
+//! Uevents as the kernel lays them out, and the kernel's own.
+
 use std::{process::Command, time::Duration};
 
 use proptest::prelude::*;
@@ -215,11 +217,7 @@ fn the_kernels_messages_arrive_and_those_that_do_not_fit_are_told() {
     if !netns::inside(test, "ip link add made0 type veth && ip link del made0") {
         return;
     }
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    runtime.block_on(async {
+    netns::block_on(async {
         let patience = Duration::from_secs(20);
         // The sender's address and the layout, by an event that the parser drops.
         let mut uevents = Uevents::listen().unwrap();

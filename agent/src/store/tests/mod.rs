@@ -1,3 +1,5 @@
+//! A store in a folder of its own, for each test.
+
 use std::{fs, os::unix::fs::PermissionsExt as _, path::PathBuf};
 
 use serde_json::{Value, json};

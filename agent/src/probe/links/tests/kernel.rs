@@ -43,11 +43,7 @@ fn what_becomes_of_a_link_its_routes_and_neighbours_is_told() {
     if !netns::inside(test, "ip link add a0 type veth && ip link del a0") {
         return;
     }
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    runtime.block_on(async {
+    netns::block_on(async {
         ip("link add near0 type veth peer name far0");
         let mut links = Links::listen().await.unwrap();
         let at = |text: &str| text.parse::<IpAddr>().unwrap();
@@ -119,11 +115,7 @@ fn after_a_loss_the_links_are_looked_up_again() {
     if !netns::inside(test, "ip link set lo up") {
         return;
     }
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    runtime.block_on(async {
+    netns::block_on(async {
         let mut links = Links::listen().await.unwrap();
         // More than the socket holds (net.core.rmem_default, some 200 KiB), while nobody reads it.
         let mut batch = Vec::new();

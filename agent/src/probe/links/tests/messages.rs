@@ -1,3 +1,5 @@
+//! Messages as the kernel's netlink sends them.
+
 use std::net::IpAddr;
 
 use netlink_packet_route::{
