@@ -201,15 +201,19 @@ impl Feed {
         Ok(Fed::Events(events))
     }
 
-    /// What is known of a window as it opens and closes: I/O that was held and failed, events that were missed.
-    pub(super) fn known_of(&mut self, change: &Change, time: BootNs) -> Vec<Envelope> {
-        let programs = match &mut self.origin {
-            Origin::Probes(probes) => Some(&mut probes.programs),
-            Origin::Looks { .. } => None,
-        };
-        let mut known = self.io.follow(change, programs, &self.settings.sysfs);
-        if matches!(change, Change::Opened(_) | Change::Closed(_)) {
-            // What was missed may have been of this very window.
+    /// What is known of windows as they open and close: I/O that was held and failed, events that were missed.
+    pub(super) fn known_of(&mut self, changes: &[Change], time: BootNs) -> Vec<Envelope> {
+        let mut known = Vec::new();
+        for change in changes {
+            let programs = match &mut self.origin {
+                Origin::Probes(probes) => Some(&mut probes.programs),
+                Origin::Looks { .. } => None,
+            };
+            known.extend(self.io.follow(change, programs, &self.settings.sysfs));
+        }
+        let at_an_end = |change| matches!(change, &Change::Opened(_) | &Change::Closed(_));
+        if changes.iter().any(at_an_end) {
+            // What was missed may have been of these very windows.
             known.extend(self.losses());
         }
         let told = |event| Envelope {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    event::{Event, Look, NamespaceId},
+    event::{Event, HeadSeen, NamespaceId},
     fabric::{DiskName, HeadCounters, Host, Nqn, Nsid},
     host::{SysRoot, sysfs},
     probe::Programs,
@@ -39,22 +39,15 @@ struct Counting {
 impl IoCounts {
     /// Takes in the heads of a look, and the counters of those that are not counted for.
     pub(super) fn note_heads(&mut self, host: &Host) {
-        let counters: BTreeMap<DiskName, HeadCounters> = host
-            .subsystems
-            .iter()
-            .flat_map(|subsystem| &subsystem.namespaces)
-            .filter_map(|namespace| namespace.head.as_ref())
-            .map(|head| (head.name, head.counters))
-            .collect();
         let mut heads = BTreeMap::new();
-        for head in Look::of(host).heads {
+        for head in HeadSeen::all(host) {
             let key = (head.nqn, head.nsid);
             let counting = self.open.contains_key(&key);
             let known = match self.heads.remove(&key) {
                 Some(known) if counting && known.disk == head.name => known,
                 _ => Known {
                     disk: head.name,
-                    counters: counters.get(&head.name).copied().unwrap_or_default(),
+                    counters: head.counters,
                 },
             };
             heads.insert(key, known);
@@ -188,11 +181,8 @@ fn key(window: &Window) -> Key {
 }
 
 fn submitted(programs: &Programs, disk: DiskName) -> u64 {
-    match programs.submitted() {
-        Ok(all) => all.get(&(disk.owner, disk.head)).copied().unwrap_or(0),
-        Err(error) => {
-            tracing::warn!(%error, "I/O in windows cannot be counted");
-            0
-        }
-    }
+    programs.submitted(disk).unwrap_or_else(|error| {
+        tracing::warn!(%error, "I/O in windows cannot be counted");
+        0
+    })
 }

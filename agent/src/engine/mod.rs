@@ -150,14 +150,14 @@ impl<S: FnMut(Told<'_>) -> std::io::Result<()>> Agent<S> {
                 _ => {}
             }
             let mut changes = self.fold(envelope)?;
-            for change in &mut changes {
-                for known in feed.known_of(change, envelope.time) {
-                    if let Event::Lost { count } = known.event {
-                        warn_of_loss(count);
-                        came.look_again = true;
-                    }
-                    for later in self.fold(&known)? {
-                        change.take_in(later);
+            for known in feed.known_of(&changes, envelope.time) {
+                if let Event::Lost { count } = known.event {
+                    warn_of_loss(count);
+                    came.look_again = true;
+                }
+                for later in self.fold(&known)? {
+                    if !changes.iter_mut().any(|change| change.take_in(&later)) {
+                        changes.push(later);
                     }
                 }
             }

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::fabric::{
-    AnaGroup, Cntlid, Controller, ControllerState, DiskName, Endpoint, Generation, Host, Layout,
-    Leg, Namespace, Nqn, Nsid, Sectors, Subsystem, Uuid,
+    AnaGroup, Cntlid, Controller, ControllerState, DiskName, Endpoint, Generation, HeadCounters,
+    Host, Layout, Leg, Namespace, Nqn, Nsid, Sectors, Subsystem, Uuid,
 };
 
 use super::{ControllerId, LegState, NamespaceId};
@@ -64,6 +64,8 @@ pub struct HeadSeen {
     pub name: DiskName,
     /// It stays for a while when its last leg has gone, and holds I/O meanwhile (`delayed_removal_secs`).
     pub outlives_legs: bool,
+    /// The kernel's own counters, where it has them.
+    pub counters: HeadCounters,
 }
 
 impl Look {
@@ -111,7 +113,7 @@ impl Look {
                 }
             }
         }
-        look.heads = heads(host).collect();
+        look.heads = HeadSeen::all(host).collect();
         look
     }
 
@@ -140,6 +142,30 @@ impl Look {
 }
 
 impl HeadSeen {
+    /// Those of subsystems that no local drive is in.
+    pub fn all(host: &Host) -> impl Iterator<Item = Self> {
+        let local = |subsystem: &Subsystem| {
+            host.controllers
+                .iter()
+                .any(|it| it.subsystem == Some(subsystem.name) && !it.is_fabric())
+        };
+        let fabric = host.subsystems.iter().filter(move |it| !local(it));
+        fabric.flat_map(|subsystem| {
+            let nqn = subsystem.nqn.value();
+            subsystem.namespaces.iter().filter_map(move |namespace| {
+                let head = namespace.head.as_ref()?;
+                Some(Self {
+                    nqn: nqn?.clone(),
+                    nsid: namespace.nsid?,
+                    uuid: namespace.uuid,
+                    name: head.name,
+                    outlives_legs: head.delayed_removal.is_some_and(|it| !it.is_zero()),
+                    counters: head.counters,
+                })
+            })
+        })
+    }
+
     /// The namespace it is of.
     #[must_use]
     pub fn namespace(&self) -> NamespaceId {
@@ -183,29 +209,6 @@ impl LegSeen {
             },
         }
     }
-}
-
-/// Heads of subsystems that no local drive is in.
-fn heads(host: &Host) -> impl Iterator<Item = HeadSeen> {
-    let local = |subsystem: &Subsystem| {
-        host.controllers
-            .iter()
-            .any(|it| it.subsystem == Some(subsystem.name) && !it.is_fabric())
-    };
-    let fabric = host.subsystems.iter().filter(move |it| !local(it));
-    fabric.flat_map(|subsystem| {
-        let nqn = subsystem.nqn.value();
-        subsystem.namespaces.iter().filter_map(move |namespace| {
-            let head = namespace.head.as_ref()?;
-            Some(HeadSeen {
-                nqn: nqn?.clone(),
-                nsid: namespace.nsid?,
-                uuid: namespace.uuid,
-                name: head.name,
-                outlives_legs: head.delayed_removal.is_some_and(|it| !it.is_zero()),
-            })
-        })
-    })
 }
 
 /// A leg that is being removed shows size 0, one that is not ready another size than its head.

@@ -1,6 +1,6 @@
 //! The programs in the kernel while they run: the one for each I/O, what was counted, what was missed.
 
-use std::{collections::BTreeMap, io};
+use std::io;
 
 use aya::{
     Ebpf,
@@ -8,14 +8,13 @@ use aya::{
     programs::kprobe::KProbeLinkId,
 };
 
+use crate::fabric::DiskName;
+
 use super::{
     AttachReport, ProbeState,
     attach::{attach_one, program, reason},
     plan::When,
 };
-
-/// The program that runs for each I/O.
-const FOR_EACH_IO: &str = "head_submit_bio";
 
 /// Programs in the kernel; they are taken out when this is dropped.
 #[derive(Debug)]
@@ -40,7 +39,10 @@ impl Programs {
         let probe = super::PROBES
             .iter()
             .find(|probe| probe.when == When::WindowIsOpen);
-        let (Some(probe), Ok(program)) = (probe, program(&mut self.ebpf, FOR_EACH_IO)) else {
+        let Some(probe) = probe else {
+            return;
+        };
+        let Ok(program) = program(&mut self.ebpf, probe.program) else {
             return;
         };
         match (on, self.for_each_io.take()) {
@@ -66,23 +68,18 @@ impl Programs {
         self.for_each_io.is_some()
     }
 
-    /// How many I/Os were sent to each head while that was counted, by the two numbers in its name.
-    pub fn submitted(&self) -> Result<BTreeMap<(u32, u32), u64>, MapError> {
+    /// How many I/Os were sent to a head while that was counted.
+    pub fn submitted(&self, head: DiskName) -> Result<u64, MapError> {
         let Some(map) = self.ebpf.map("SUBMITTED") else {
-            return Ok(BTreeMap::new());
+            return Ok(0);
         };
         let map: PerCpuHashMap<_, u64, u64> = PerCpuHashMap::try_from(map)?;
-        let mut all = BTreeMap::new();
-        for entry in map.iter() {
-            let (name, counts) = entry?;
-            let [a, b, c, d, e, f, g, h] = name.to_be_bytes();
-            let numbers = (
-                u32::from_be_bytes([a, b, c, d]),
-                u32::from_be_bytes([e, f, g, h]),
-            );
-            all.insert(numbers, counts.iter().sum());
+        let name = u64::from(head.owner) << 32 | u64::from(head.head);
+        match map.get(&name, 0) {
+            Ok(counts) => Ok(counts.iter().sum()),
+            Err(MapError::KeyNotFound) => Ok(0),
+            Err(error) => Err(error),
         }
-        Ok(all)
     }
 
     /// How many records found the ring full, since the programs were loaded.

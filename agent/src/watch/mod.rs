@@ -40,7 +40,7 @@ use serde::Serialize;
 
 use crate::{
     event::{ControllerId, ControllerSeen, Envelope, Event, Look, NamespaceId, Source},
-    fabric::{AnaState, BootNs, ControllerState, Host, Nqn, Nsid, UnixNs},
+    fabric::{AnaState, BootNs, Host, Nqn, Nsid, UnixNs},
 };
 
 use context::Context;
@@ -72,12 +72,14 @@ pub enum Change {
 }
 
 impl Change {
-    /// Takes in what has become known of its window since.
-    pub fn take_in(&mut self, later: Self) {
-        if let (Self::Closed(window), Self::Amended(amended)) = (self, later)
-            && window.id == amended.id
-        {
-            *window = amended;
+    /// Takes in what has become known of its window since; whether there was anything.
+    pub fn take_in(&mut self, later: &Self) -> bool {
+        match (self, later) {
+            (Self::Closed(window), Self::Amended(amended)) if window.id == amended.id => {
+                window.clone_from(amended);
+                true
+            }
+            _ => false,
         }
     }
 }
@@ -179,12 +181,7 @@ impl Watch {
         if self.now < self.due {
             return Vec::new();
         }
-        let at = Moment {
-            time: self.now,
-            error_ns: 0,
-            source: Source::Bpf,
-            seen: true,
-        };
+        let at = Moment::passed(self.now);
         let (namespaces, context) = self.split();
         let changes = namespaces.advance(&context, at);
         self.due = self.namespaces.due(&self.bounds);
@@ -419,16 +416,10 @@ impl Watch {
         let look = Look::of(host);
         let reconciled = self.words.reconcile(&look, began);
         self.unsettled = reconciled.unsettled;
-        let met: Vec<(ControllerId, ControllerState)> = self
-            .words
-            .controllers()
-            .map(|(id, track)| (id, track.words.state))
-            .collect();
-        for (id, state) in &met {
-            self.histories.meet(*id, *state, at.time);
+        for (id, track) in self.words.controllers() {
+            self.histories.meet(id, track.words.state, at.time);
         }
-        self.histories
-            .retain(|id| met.iter().any(|(known, _)| *known == id));
+        self.histories.retain(|id| self.words.track(id).is_some());
         let found_out = !reconciled.drifts.is_empty() || !self.looked;
         let mut changes = Vec::new();
         if self.looked {
@@ -439,7 +430,11 @@ impl Watch {
         let at = at.found_out_if(found_out);
         let (namespaces, context) = self.split();
         changes.extend(namespaces.look(&context, &look, at));
-        self.note_served();
+        for (id, _) in self.words.controllers() {
+            if self.words.serves(id) {
+                self.histories.serves(id);
+            }
+        }
         changes
     }
 
@@ -520,12 +515,7 @@ impl Watch {
     #[must_use]
     pub fn stop(&mut self, time: BootNs) -> Vec<Change> {
         let mut changes = self.advance(time);
-        let at = Moment {
-            time: self.now,
-            error_ns: 0,
-            source: Source::Bpf,
-            seen: true,
-        };
+        let at = Moment::passed(self.now);
         let (namespaces, context) = self.split();
         changes.extend(namespaces.close_all(&context, at));
         changes
@@ -548,23 +538,10 @@ impl Watch {
     ) -> Vec<Change> {
         let (namespaces, context) = self.split();
         let changes = namespaces.judge(&context, controller, nsids, why, at);
-        if self.serves(controller) {
+        if self.words.serves(controller) {
             self.histories.serves(controller);
         }
         changes
-    }
-
-    fn serves(&self, id: ControllerId) -> bool {
-        let mut legs = self.words.legs_of(id);
-        legs.any(|nsid| self.words.usable(id, nsid))
-    }
-
-    fn note_served(&mut self) {
-        let serving = self.words.controllers().map(|(id, _)| id);
-        let serving: Vec<ControllerId> = serving.filter(|id| self.serves(*id)).collect();
-        for id in serving {
-            self.histories.serves(id);
-        }
     }
 
     fn note_ana(&mut self, id: ControllerId, nsid: Nsid, state: AnaState, time: BootNs) {
@@ -619,6 +596,16 @@ struct Moment {
 }
 
 impl Moment {
+    /// Time alone has come to this.
+    const fn passed(time: BootNs) -> Self {
+        Self {
+            time,
+            error_ns: 0,
+            source: Source::Bpf,
+            seen: true,
+        }
+    }
+
     fn found_out_if(self, found_out: bool) -> Self {
         Self {
             seen: self.seen && !found_out,

@@ -1,6 +1,6 @@
 //! One namespace: its legs, its head, its window.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use crate::{
     event::ControllerId,
@@ -11,6 +11,9 @@ use super::{
     Bounds, CauseKind, Change, DoubleOptimized, LegChange, Moment, NamespaceKey, Severity, Window,
     context::Context, freeze::Freezes, window::Because,
 };
+
+/// How long after its end more may become known of a window.
+const KNOWN_LATE: Duration = Duration::from_secs(2);
 
 /// A leg as the namespace last knew it.
 #[derive(Debug)]
@@ -37,7 +40,7 @@ pub(super) struct Namespace {
     pub(super) legs: BTreeMap<ControllerId, Leg>,
     pub(super) head: HeadDisk,
     pub(super) window: Option<Window>,
-    pub(super) closed: Option<Window>,
+    closed: Option<Window>,
     pub(super) freezes: Freezes,
     /// Every leg that went since it was last usable was taken away by a process.
     orderly: bool,
@@ -177,8 +180,40 @@ impl Namespace {
             .collect()
     }
 
+    /// Counts for the open window, or for one that has just ended.
+    pub(super) fn count(
+        &mut self,
+        requeued: Option<u64>,
+        failed: Option<u64>,
+        exact: bool,
+        time: BootNs,
+    ) -> Option<Change> {
+        if let Some(window) = &mut self.window {
+            window.count(requeued, failed, exact);
+            return None;
+        }
+        let window = self.closed.as_mut()?;
+        window.ended_within(KNOWN_LATE, time).then(|| {
+            window.count(requeued, failed, exact);
+            Change::Amended(window.clone())
+        })
+    }
+
+    /// Events are missing: what is open, or has just ended, may be otherwise than it looks.
+    pub(super) fn truncate(&mut self, now: BootNs) -> Option<Change> {
+        if let Some(window) = &mut self.window {
+            window.truncated_begin = true;
+            return None;
+        }
+        let window = self.closed.as_mut()?;
+        window.ended_within(KNOWN_LATE, now).then(|| {
+            window.truncate();
+            Change::Amended(window.clone())
+        })
+    }
+
     /// Whether no leg has been left for this long.
-    pub(super) fn lost_for(&self, now: BootNs) -> Option<std::time::Duration> {
+    pub(super) fn lost_for(&self, now: BootNs) -> Option<Duration> {
         let since = self.lost_since.filter(|_| self.window.is_some())?;
         Some(now.saturating_since(since))
     }
@@ -217,7 +252,7 @@ impl Namespace {
     /// The oldest I/O that failed over right before: within a second, it is the same trouble.
     fn trouble_before(&self, time: BootNs) -> Option<BootNs> {
         let (seen, oldest) = self.trouble?;
-        let near = time.saturating_since(seen) <= std::time::Duration::from_secs(1);
+        let near = time.saturating_since(seen) <= Duration::from_secs(1);
         (near && oldest < time).then_some(oldest)
     }
 

@@ -35,18 +35,10 @@ impl Namespaces {
     /// Events are missing: whatever is open may have closed and opened again meanwhile, and what has just ended may
     /// have begun or ended otherwise.
     pub(super) fn truncate(&mut self, now: BootNs) -> Vec<Change> {
-        let mut changes = Vec::new();
-        for namespace in self.all.values_mut() {
-            if let Some(window) = &mut namespace.window {
-                window.truncated_begin = true;
-            } else if let Some(window) = &mut namespace.closed
-                && window.ended_within(KNOWN_LATE, now)
-            {
-                window.truncate();
-                changes.push(Change::Amended(window.clone()));
-            }
-        }
-        changes
+        self.all
+            .values_mut()
+            .filter_map(|namespace| namespace.truncate(now))
+            .collect()
     }
 
     /// A migration of this subsystem has become known: what is open lies in it.
@@ -272,29 +264,5 @@ impl Namespaces {
             self.all.remove(key);
         }
         changes
-    }
-}
-
-/// How long after its end more may become known of a window.
-const KNOWN_LATE: std::time::Duration = std::time::Duration::from_secs(2);
-
-impl Namespace {
-    /// Counts for the open window, or for one that has just ended.
-    pub(super) fn count(
-        &mut self,
-        requeued: Option<u64>,
-        failed: Option<u64>,
-        exact: bool,
-        time: BootNs,
-    ) -> Option<Change> {
-        if let Some(window) = &mut self.window {
-            window.count(requeued, failed, exact);
-            return None;
-        }
-        let window = self.closed.as_mut()?;
-        window.ended_within(KNOWN_LATE, time).then(|| {
-            window.count(requeued, failed, exact);
-            Change::Amended(window.clone())
-        })
     }
 }

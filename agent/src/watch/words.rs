@@ -321,9 +321,11 @@ impl Words {
         self.legs.iter().map(|((id, nsid), leg)| (*id, *nsid, leg))
     }
 
-    pub(super) fn legs_of(&self, id: ControllerId) -> impl Iterator<Item = Nsid> {
+    /// Whether the kernel would route I/O over a leg of this controller now.
+    pub(super) fn serves(&self, id: ControllerId) -> bool {
         let of_controller = (id, Nsid(0))..=(id, Nsid(u32::MAX));
-        self.legs.range(of_controller).map(|((_, nsid), _)| *nsid)
+        let mut legs = self.legs.range(of_controller);
+        legs.any(|((_, nsid), _)| self.usable(id, *nsid))
     }
 
     pub(super) fn leg(&self, id: ControllerId, nsid: Nsid) -> Option<&LegTrack> {

@@ -1,3 +1,5 @@
+//! Stories of one subsystem, told event by event.
+
 mod ends;
 mod looks;
 mod signs;

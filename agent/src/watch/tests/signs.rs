@@ -208,3 +208,23 @@ fn a_loss_right_after_the_end_makes_it_a_lower_bound() {
         (None, Some(1_000_000_000))
     );
 }
+
+#[test]
+fn a_change_takes_in_only_what_is_of_its_own_window() {
+    let two = |nsid| {
+        let mut story = before_cutover();
+        story
+            .leg(0, 0, nsid, Optimized)
+            .ana(1000, 0, nsid, Inaccessible)
+            .ana(2000, 0, nsid, Optimized);
+        story.closed()[0].clone()
+    };
+    let (one, other) = (two(2), two(3));
+    let mut change = Change::Closed(one.clone());
+    assert!(!change.take_in(&Change::Amended(other)));
+    assert_eq!(change, Change::Closed(one.clone()));
+    let mut amended = one;
+    amended.requeued = Some(5);
+    assert!(change.take_in(&Change::Amended(amended.clone())));
+    assert_eq!(change, Change::Closed(amended));
+}
